@@ -1,0 +1,7 @@
+//! `pe-app`: a Kubernetes operator that makes production-grade workloads from short `EGApp` resources.
+
+pub mod controller;
+pub mod manager;
+pub mod platform;
+pub mod server;
+pub mod telemetry;
