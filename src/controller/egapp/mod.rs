@@ -1,0 +1,3 @@
+//! The `EGApp` controller.
+
+pub mod rbac;
