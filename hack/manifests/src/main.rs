@@ -13,12 +13,18 @@ use manifests::{Manifest, files, manifests};
 #[command(name = "manifests", version)]
 struct Args {
     /// Root of the repository
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    #[arg(long, value_name = "DIR", default_value = ".", value_parser = existing_folder)]
     root: PathBuf,
 
     /// Write nothing: name the files that differ and exit with 1 if there are any
     #[arg(long)]
     check: bool,
+}
+
+/// Refuses a mistyped root, under which a whole new tree would be written.
+fn existing_folder(path: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    if path.is_dir() { Ok(path) } else { Err("there is no such folder".to_owned()) }
 }
 
 fn main() -> ExitCode {
