@@ -7,12 +7,11 @@ use egapp_api::GROUP;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 /// Every right the controller uses, and no other.
-///
-/// There is no `get`: the controller reads from caches, which list and watch.
 #[must_use]
 pub fn rules() -> Vec<PolicyRule> {
     vec![
-        rule(GROUP, "egapps", &["list", "watch"]),
+        // `get` is for one question: whether an app still lives whose Deployment is to be made a second time.
+        rule(GROUP, "egapps", &["get", "list", "watch"]),
         rule(GROUP, "egapps/status", &["patch"]),
         // Admission `OwnerReferencesPermissionEnforcement` asks for it when a child's owner reference blocks the
         // owner's deletion.
