@@ -1,7 +1,5 @@
 //! The controllers that the manager runs, and what they share.
 
-pub mod egapp;
-
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
