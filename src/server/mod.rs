@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Serves probes and metrics.
+mod gates;
+pub use gates::{Gate, Gates};
