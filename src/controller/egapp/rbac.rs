@@ -7,12 +7,10 @@ use egapp_api::GROUP;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 /// Every right the controller uses, and no other.
-///
-/// Reads come from caches, which list and watch. The one `get` asks whether an EGApp still lives before a child of
-/// it is made a second time.
 #[must_use]
 pub fn rules() -> Vec<PolicyRule> {
     vec![
+        // `get` is for one question: whether an app still lives whose Deployment is to be made a second time.
         rule(GROUP, "egapps", &["get", "list", "watch"]),
         rule(GROUP, "egapps/status", &["patch"]),
         // Admission `OwnerReferencesPermissionEnforcement` asks for it when a child's owner reference blocks the
