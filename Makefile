@@ -94,6 +94,10 @@ lint: vet cargo-deny ## Check format, lints, dependencies, docs, and that genera
 	@RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
 	@hack/check-generated.sh
 
+.PHONY: audit
+audit: cargo-deny ## Check the dependencies against the advisory data base, which it downloads.
+	@$(CARGO_DENY) check --hide-inclusion-graph advisories
+
 .PHONY: lint-fix
 lint-fix: ## Format, and apply the fixes that clippy knows.
 	@cargo clippy --workspace --all-targets --fix --allow-dirty --allow-staged
