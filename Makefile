@@ -8,8 +8,9 @@ PLATFORMS ?= linux/arm64,linux/amd64
 LOCALBIN ?= $(CURDIR)/bin
 # The user's kubectl, else the one of the local control plane.
 KUBECTL ?= hack/kubectl.sh
-# Arguments of `make run`, `make test` and `make demo KEEP=1`.
+# More arguments for the manager (run) or for cargo test (test).
 ARGS ?=
+# Not empty: demo leaves its control plane and manager running.
 KEEP ?=
 # true: uninstall and undeploy do not mind what is already gone.
 ignore-not-found ?= false
@@ -36,9 +37,11 @@ all: build
 
 .PHONY: help
 help: ## Show this help.
-	@awk 'BEGIN { FS = ":.*##"; printf "\nUsage:\n  make \033[36m<target>\033[0m\n" } \
-		/^[a-zA-Z_0-9-]+:.*?##/ { printf "  \033[36m%-22s\033[0m %s\n", $$1, $$2 } \
-		/^##@/ { printf "\n\033[1m%s\033[0m\n", substr($$0, 5) }' $(MAKEFILE_LIST)
+	@cyan= bold= plain=; if [ -t 1 ]; then cyan=$$'\e[36m' bold=$$'\e[1m' plain=$$'\e[0m'; fi; \
+	echo "Usage: make $${cyan}TARGET$${plain}"; \
+	awk -F ':.*## ' -v cyan="$$cyan" -v bold="$$bold" -v plain="$$plain" ' \
+		/^##@/ { printf "\n%s%s%s\n", bold, substr($$0, 5), plain } \
+		/^[a-z0-9-]+:.*## / { printf "  %s%-20s%s %s\n", cyan, $$1, plain, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Try it
 
