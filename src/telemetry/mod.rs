@@ -7,6 +7,8 @@ mod chain;
 mod controller_metrics;
 mod log_format;
 mod logging;
+#[cfg(test)]
+mod logging_tests;
 mod metrics;
 #[cfg(test)]
 mod metrics_tests;
@@ -15,7 +17,7 @@ mod request_metrics;
 
 pub use chain::Chain;
 pub use controller_metrics::{ActiveWorker, ControllerMetrics, Outcome};
-pub use logging::{Encoder, LogFlags, LogLevel, StacktraceLevel, TimeEncoding, init_logging};
+pub use logging::{Encoder, LogLevel, LogOptions, TimeEncoding, UnknownLevel, init_logging};
 pub use metrics::{LeaderMetrics, Metrics, MetricsError, WatchMetrics};
 pub use queue_metrics::{QueueMetrics, TakenItem};
 pub use request_metrics::{RequestMetrics, RequestMetricsLayer};
