@@ -1,0 +1,93 @@
+//! The words of `status.conditions`: types, statuses and reasons. Pure.
+//!
+//! Clients match on these words, so they are part of the API: one is added, never renamed.
+
+use std::fmt;
+
+/// Declares an enum of words with `ALL`, `as_str` and `Display`, none of which can then miss a variant.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)+
+        }
+
+        impl $name {
+            /// Every word, in the order of declaration.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// The word as the cluster sees it.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => stringify!($variant),)+
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+
+words! {
+    /// `type` of a condition.
+    ConditionType {
+        /// The summary: this generation is rolled out completely. `kubectl wait` and kstatus read it.
+        Ready,
+        /// Enough replicas serve, whichever generation they are of.
+        Available,
+        /// A rollout is under way or has ended well.
+        Progressing,
+        /// No progress without a person. Present only while it is true (kstatus convention).
+        Stalled,
+    }
+}
+
+words! {
+    /// `status` of a condition.
+    ConditionStatus {
+        /// The condition holds.
+        True,
+        /// It does not hold.
+        False,
+        /// The operator cannot tell.
+        Unknown,
+    }
+}
+
+words! {
+    /// `reason` of a condition: why it has its status.
+    Reason {
+        /// All replicas run the wanted version and are available.
+        Available,
+        /// The Deployment is on its way to the wanted version or size.
+        RollingOut,
+        /// Zero replicas are wanted, and none is left.
+        ScaledToZero,
+        /// Available, but what runs is the framework's starter image, not an image of the user's.
+        StarterImage,
+        /// The spec passes the schema and still cannot be mapped; ends with the next edit.
+        InvalidSpec,
+        /// A child's name is taken by an object that is not the app's.
+        NameConflict,
+        /// The operator lacks a right.
+        Forbidden,
+        /// The namespace is being deleted, so nothing new may be made in it.
+        NamespaceTerminating,
+        /// An admission policy or webhook refused a child.
+        AdmissionDenied,
+        /// A `ResourceQuota` leaves no room.
+        QuotaExceeded,
+        /// `spec.suspend` is set: the operator only watches.
+        Suspended,
+        /// The cluster changed what the operator applied, in the very same request.
+        Overridden,
+        /// The rollout made no progress for longer than the Deployment allows.
+        ProgressDeadlineExceeded,
+    }
+}

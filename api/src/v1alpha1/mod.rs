@@ -1,0 +1,19 @@
+//! Version `v1alpha1` of the API: the `EGApp` kind and the words of its conditions.
+
+mod conditions;
+mod egapp_types;
+mod schema;
+mod words;
+
+pub use conditions::{ConditionStatus, ConditionType, Reason};
+pub use egapp_types::{EGApp, EGAppSpec, EGAppStatus};
+pub use words::{Environment, Framework, InstanceType};
+
+/// Name of this version.
+pub const VERSION: &str = "v1alpha1";
+
+/// How many pods [`EGAppStatus::pods`] lists at most; the rest is counted in [`EGAppStatus::pods_omitted`].
+pub const MAX_LISTED_PODS: usize = 100;
+
+#[cfg(test)]
+mod tests;

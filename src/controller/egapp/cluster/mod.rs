@@ -1,0 +1,113 @@
+//! The controller's view of the cluster: local copies to read from, and the client to write with.
+
+mod apps;
+mod deployments;
+mod pods;
+
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
+use kube::core::DeserializeGuard;
+use serde::Serialize;
+
+use super::error::{Call, Error};
+use super::names;
+use crate::controller::key::ObjectKey;
+use crate::controller::store::Store;
+use egapp_api::v1alpha1::EGApp;
+
+pub use apps::{AppEntry, Undecodable};
+pub use deployments::{Controller, DeploymentView, Details, LiveDeployment, State};
+pub use pods::{PodIndex, PodView};
+
+/// No single request takes longer; the client itself would wait for ever on a connection that died silently.
+const CALL_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Local copies of what the controller reads, and its writes.
+pub struct Cluster {
+    /// Every EGApp.
+    pub apps: Store<AppEntry>,
+    /// Every Deployment; of foreign ones only the identity.
+    pub deployments: Store<LiveDeployment>,
+    /// The live pods of every EGApp.
+    pub pods: PodIndex,
+    client: Client,
+}
+
+impl Cluster {
+    /// A view with empty copies.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        Self { apps: Store::default(), deployments: Store::default(), pods: PodIndex::default(), client }
+    }
+
+    /// The client behind the view.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Server-side applies a Deployment, takes the reply into the local copy and returns it.
+    ///
+    /// # Errors
+    /// When the API server refuses or does not answer.
+    pub async fn apply_deployment(
+        &self,
+        key: &ObjectKey,
+        desired: &(impl Serialize + Sync),
+    ) -> Result<LiveDeployment, Error> {
+        let api: Api<DeploymentView> = Api::namespaced(self.client(), key.namespace());
+        let ticket = self.deployments.ticket();
+        let (params, patch) = (apply_params(), Patch::Apply(desired));
+        let reply = timed(Call::new("apply", "Deployment", key), api.patch(key.name(), &params, &patch)).await?;
+        let live = LiveDeployment::from(reply);
+        self.deployments.learn(ticket, live.clone());
+        Ok(live)
+    }
+
+    /// Server-side applies an EGApp's status and takes the reply into the local copy.
+    ///
+    /// # Errors
+    /// When the API server refuses or does not answer.
+    pub async fn apply_status(&self, key: &ObjectKey, object: &(impl Serialize + Sync)) -> Result<(), Error> {
+        let ticket = self.apps.ticket();
+        let (api, params, patch) = (self.apps_of(key), apply_params(), Patch::Apply(object));
+        let call = Call::new("apply", "the status of EGApp", key);
+        let reply = timed(call, api.patch_status(key.name(), &params, &patch)).await?;
+        self.apps.learn(ticket, AppEntry::from(reply));
+        Ok(())
+    }
+
+    /// Reads an EGApp from the API server, and takes it into the local copy. `None` where there is none.
+    ///
+    /// # Errors
+    /// When the API server refuses or does not answer.
+    pub async fn read_app(&self, key: &ObjectKey) -> Result<Option<AppEntry>, Error> {
+        let ticket = self.apps.ticket();
+        let api = self.apps_of(key);
+        let reply = timed(Call::new("get", "EGApp", key), api.get_opt(key.name())).await?;
+        let entry = reply.map(AppEntry::from);
+        if let Some(entry) = &entry {
+            self.apps.learn(ticket, entry.clone());
+        }
+        Ok(entry)
+    }
+
+    fn apps_of(&self, key: &ObjectKey) -> Api<DeserializeGuard<EGApp>> {
+        Api::namespaced(self.client(), key.namespace())
+    }
+}
+
+/// Forced: fields we mean are ours, whoever wrote them last.
+fn apply_params() -> PatchParams {
+    PatchParams::apply(names::FIELD_MANAGER).force()
+}
+
+async fn timed<T>(call: Call, request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Error> {
+    match tokio::time::timeout(CALL_TIMEOUT, request).await {
+        Ok(Ok(reply)) => Ok(reply),
+        Ok(Err(source)) => Err(Error::Call { call, source: Box::new(source) }),
+        Err(_) => Err(Error::NoAnswer { call, after: CALL_TIMEOUT }),
+    }
+}

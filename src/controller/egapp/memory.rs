@@ -1,0 +1,153 @@
+//! What the process remembers of one EGApp between passes. Lost at a restart, at the cost of a try. Pure.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::apply::Override;
+use super::error::Error;
+use crate::controller::key::ObjectKey;
+
+/// The memory of one EGApp.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// The last failure with the children.
+    pub failure: Failure<Arc<Error>>,
+    /// The last failure to write the status.
+    pub status_failure: Failure<()>,
+    /// Since when a moving status waits to be written.
+    pub moving_since: Option<Instant>,
+    /// An apply that did not stick.
+    pub overridden: Option<Override>,
+    /// The generation that was reported as undecodable.
+    pub reported_undecodable: Option<i64>,
+}
+
+/// Failures in a row of one thing in one situation (a number that changes with whatever a try depends on, above all
+/// the EGApp's generation): an edit starts afresh.
+#[derive(Debug)]
+pub struct Failure<E> {
+    last: Option<Last<E>>,
+}
+
+#[derive(Debug)]
+struct Last<E> {
+    error: E,
+    count: u32,
+    situation: u64,
+    until: Option<Instant>,
+}
+
+impl<E> Default for Failure<E> {
+    fn default() -> Self {
+        Self { last: None }
+    }
+}
+
+impl<E: Clone> Failure<E> {
+    /// The failure that still forbids a new try, with the time left (`None` = until the situation changes).
+    #[must_use]
+    pub fn gate(&self, situation: u64, now: Instant) -> Option<(E, u32, Option<Duration>)> {
+        let last = self.last.as_ref().filter(|last| last.situation == situation)?;
+        let left = match last.until {
+            Some(until) if until <= now => return None,
+            until => until.map(|until| until - now),
+        };
+        Some((last.error.clone(), last.count, left))
+    }
+
+    /// Counts a failure; the next try may come after what `delay` says for the count.
+    pub fn record(
+        &mut self,
+        error: E,
+        situation: u64,
+        now: Instant,
+        delay: impl FnOnce(u32) -> Option<Duration>,
+    ) -> (u32, Option<Duration>) {
+        let former = self.last.as_ref().filter(|last| last.situation == situation);
+        let count = former.map_or(1, |last| last.count.saturating_add(1));
+        let wait = delay(count);
+        self.last = Some(Last { error, count, situation, until: wait.map(|wait| now + wait) });
+        (count, wait)
+    }
+
+    /// Forgets every failure.
+    pub fn clear(&mut self) {
+        self.last = None;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.last.is_none()
+    }
+}
+
+impl Memory {
+    fn is_empty(&self) -> bool {
+        let Self { failure, status_failure, moving_since, overridden, reported_undecodable } = self;
+        failure.is_empty()
+            && status_failure.is_empty()
+            && moving_since.is_none()
+            && overridden.is_none()
+            && reported_undecodable.is_none()
+    }
+}
+
+/// The memories of all EGApps by uid: an app that is made anew under the same name starts afresh.
+#[derive(Default)]
+pub struct Memories(Mutex<BTreeMap<ObjectKey, (String, Memory)>>);
+
+impl Memories {
+    /// Takes out the memory of the EGApp with that key and uid.
+    pub fn take(&self, key: &ObjectKey, uid: &str) -> Memory {
+        let remembered = self.lock().remove(key);
+        remembered.filter(|(of, _)| of == uid).map(|(_, memory)| memory).unwrap_or_default()
+    }
+
+    /// Puts it back; nothing is kept for an app about which there is nothing to remember.
+    pub fn put(&self, key: &ObjectKey, uid: &str, memory: Memory) {
+        if !memory.is_empty() {
+            self.lock().insert(key.clone(), (uid.to_owned(), memory));
+        }
+    }
+
+    /// Forgets an EGApp that is gone.
+    pub fn forget(&self, key: &ObjectKey) {
+        self.lock().remove(key);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, (String, Memory)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_failure_forbids_a_try_until_its_time_and_an_edit_starts_afresh() {
+        let (mut failure, now) = (Failure::default(), Instant::now());
+        assert_eq!(failure.record("no", 1, now, |_| Some(SECOND)), (1, Some(SECOND)));
+        assert_eq!(failure.gate(1, now), Some(("no", 1, Some(SECOND))));
+        assert_eq!(failure.gate(1, now + SECOND), None);
+        assert_eq!(failure.gate(2, now), None, "another situation");
+        assert_eq!(failure.record("no", 1, now, |_| None), (2, None));
+        assert_eq!(failure.gate(1, now + SECOND * 3600), Some(("no", 2, None)));
+        assert_eq!(failure.record("no", 2, now, |_| None).0, 1);
+    }
+
+    #[test]
+    fn a_memory_belongs_to_one_uid_and_an_empty_one_is_not_kept() {
+        let (memories, key) = (Memories::default(), ObjectKey::new("ns", "web"));
+        memories.put(&key, "u1", Memory { reported_undecodable: Some(3), ..Memory::default() });
+        assert_eq!(memories.take(&key, "u2").reported_undecodable, None);
+        memories.put(&key, "u1", Memory { reported_undecodable: Some(3), ..Memory::default() });
+        assert_eq!(memories.take(&key, "u1").reported_undecodable, Some(3));
+        memories.put(&key, "u1", Memory::default());
+        assert!(memories.lock().is_empty());
+    }
+}

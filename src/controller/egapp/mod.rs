@@ -1,0 +1,102 @@
+//! The EGApp controller: makes a Deployment from each EGApp, keeps it so, and reports. This module is the driver:
+//! watches in, passes out; what a pass does stands in [`reconcile`].
+
+mod apply;
+mod cluster;
+mod context;
+mod desired;
+mod error;
+mod memory;
+mod names;
+mod observe;
+mod pace;
+pub mod rbac;
+mod reconcile;
+mod refusal;
+mod status;
+mod validate;
+mod watches;
+mod worker;
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, join_all};
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use self::cluster::Cluster;
+use self::context::Context;
+use self::error::Disposition;
+use self::memory::Memories;
+use self::pace::Pace;
+use self::watches::{Sync, Watches};
+use super::Controller;
+use super::queue::WorkQueue;
+use crate::platform::Platform;
+use crate::server::Gates;
+use crate::telemetry::Metrics;
+
+/// Name in metrics and logs.
+const NAME: &str = "egapp";
+
+/// Passes at a time. They wait for the API server most of the time; 32 were the fastest in a flood of new apps, and
+/// 64 only took time from whoever creates them.
+const WORKERS: usize = 32;
+
+/// The controller of EGApps.
+pub struct EgappController {
+    ctx: Arc<Context>,
+    queue: Arc<WorkQueue>,
+    sync: Arc<Sync>,
+    watches: Arc<Watches>,
+}
+
+impl EgappController {
+    /// A controller that talks to the API server through `client`, and tells `gates` when its caches are complete.
+    #[must_use]
+    pub fn new(client: Client, platform: Arc<Platform>, metrics: &Metrics, gates: &Gates) -> Self {
+        let controller_metrics = metrics.controller(NAME, WORKERS);
+        controller_metrics.declare_error_classes(&Disposition::CLASSES);
+        let queue = WorkQueue::new(metrics.queue(NAME));
+        let sync = Arc::new(Sync::new(gates));
+        let ctx = Arc::new(Context {
+            cluster: Cluster::new(client),
+            platform,
+            metrics: controller_metrics,
+            app_metrics: metrics.watch("EGApp"),
+            pace: Pace::default(),
+            memories: Memories::default(),
+        });
+        let watches = Arc::new(Watches::new(Arc::clone(&ctx), Arc::clone(&queue), Arc::clone(&sync), metrics));
+        Self { ctx, queue, sync, watches }
+    }
+}
+
+impl Controller for EgappController {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn watch(&self, stop: CancellationToken) -> BoxFuture<'static, ()> {
+        let watches = Arc::clone(&self.watches);
+        async move { watches.run(stop).await }.boxed()
+    }
+
+    fn work(&self, stop: CancellationToken) -> BoxFuture<'static, ()> {
+        let (ctx, queue, sync) = (Arc::clone(&self.ctx), Arc::clone(&self.queue), Arc::clone(&self.sync));
+        async move {
+            // A pass over half a cache would see children as missing that only have not been listed yet.
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = sync.complete() => (),
+            }
+            let workers = (0..WORKERS).map(|_| tokio::spawn(worker::run(Arc::clone(&ctx), Arc::clone(&queue))));
+            let workers = join_all(workers);
+            stop.cancelled().await;
+            queue.close();
+            workers.await;
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,33 @@
+//! Names that the cluster sees on what this controller writes. Constants and pure functions.
+
+use std::collections::BTreeMap;
+
+use egapp_api::labels;
+
+/// Field manager of every server-side apply, of children and of the status.
+pub const FIELD_MANAGER: &str = "egapp-controller";
+
+/// Value of the label `app.kubernetes.io/managed-by`.
+pub const MANAGED_BY: &str = "pe-app";
+
+/// Name of the application's container.
+pub const CONTAINER: &str = "app";
+
+/// Annotation on a child: digest of the fields that were applied. It differs from the digest of what is wanted when a
+/// field is no longer wanted, which a comparison of the wanted fields alone cannot see.
+pub const APPLIED_DIGEST: &str = "egplatform.platform.evillgenius.com/applied-digest";
+
+/// The labels that select an app's pods. A Deployment's selector cannot be changed, so neither can these.
+#[must_use]
+pub fn selector(app: &str) -> BTreeMap<String, String> {
+    [(labels::EGAPP, app), (labels::TRACK, labels::TRACK_STABLE)]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into()
+}
+
+/// The same as one string, as `kubectl get pods -l` and the scale subresource take it.
+#[must_use]
+pub fn selector_string(app: &str) -> String {
+    let terms: Vec<_> = selector(app).into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+    terms.join(",")
+}

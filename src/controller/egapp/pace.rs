@@ -1,0 +1,86 @@
+//! When a status that is still moving may be written. Pure, but for the clock it is handed.
+//!
+//! A rollout changes the status with every pod. A settled status is written at once; one that moves waits a second,
+//! in which it mostly settles, and shares a budget for the whole process with all others. A person who watches one
+//! app sees progress after a second; a thousand apps at once cost a write or two each, not five.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::controller::backoff::jitter;
+
+/// How long a moving status waits before it is written, and between two writes of it.
+pub const SETTLE: Duration = Duration::from_secs(1);
+
+/// Between two progress writes of the whole process: ten a second.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// The progress budget of the process.
+#[derive(Default)]
+pub struct Pace {
+    next: Mutex<Option<Instant>>,
+}
+
+impl Pace {
+    /// Whether a moving status may be written at `now`; if not, how long to wait before asking again.
+    ///
+    /// `since` is the app's own: when its status began to differ from the written one. It is set here, and to be
+    /// cleared by the caller after a write.
+    pub fn admit(&self, since: &mut Option<Instant>, now: Instant, seed: &str) -> Result<(), Duration> {
+        let began = *since.get_or_insert(now);
+        let waited = now.saturating_duration_since(began);
+        if waited < SETTLE {
+            return Err(SETTLE - waited);
+        }
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        if next.is_some_and(|next| now < next) {
+            // Not a place in a line: most that ask again have settled by then, and a lone app must not queue
+            // behind them.
+            let round = u32::try_from(waited.as_millis()).unwrap_or(u32::MAX);
+            return Err(SETTLE + jitter(SETTLE, seed, round));
+        }
+        *next = Some(now + INTERVAL);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moving_status_waits_a_second_and_is_then_admitted() {
+        let (pace, start, mut since) = (Pace::default(), Instant::now(), None);
+        assert_eq!(pace.admit(&mut since, start, "a"), Err(SETTLE));
+        let later = start + Duration::from_millis(400);
+        assert_eq!(pace.admit(&mut since, later, "a"), Err(Duration::from_millis(600)));
+        assert_eq!(pace.admit(&mut since, start + SETTLE, "a"), Ok(()));
+    }
+
+    #[test]
+    fn a_flood_is_admitted_ten_times_a_second() {
+        let (pace, start) = (Pace::default(), Instant::now());
+        let mut admitted = 0;
+        for millis in (1000..6000).step_by(10) {
+            let now = start + Duration::from_millis(millis);
+            for app in 0..5 {
+                admitted += u32::from(pace.admit(&mut Some(start), now, &app.to_string()).is_ok());
+            }
+        }
+        assert_eq!(admitted, 50);
+    }
+
+    #[test]
+    fn who_is_not_admitted_comes_back_apart_from_the_others() {
+        let (pace, start) = (Pace::default(), Instant::now());
+        let now = start + SETTLE;
+        assert_eq!(pace.admit(&mut Some(start), now, "first"), Ok(()));
+        let waits: Vec<_> =
+            (0..20).filter_map(|app| pace.admit(&mut Some(start), now, &app.to_string()).err()).collect();
+        assert_eq!(waits.len(), 20);
+        assert!(waits.iter().all(|wait| *wait >= SETTLE && *wait <= 2 * SETTLE));
+        assert!(waits.iter().any(|wait| *wait != waits[0]));
+    }
+}

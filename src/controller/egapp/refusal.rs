@@ -1,0 +1,98 @@
+//! What an answer of the API server other than success means. Pure.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use kube::core::Status;
+
+use super::error::Disposition;
+use egapp_api::v1alpha1::Reason;
+
+/// A refusal in our terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What follows from it.
+    pub disposition: Disposition,
+    /// The reason for conditions.
+    pub reason: Reason,
+    /// The server's sentence, or what became of the connection.
+    pub sentence: String,
+    /// What a person can do, to be put behind the sentence.
+    pub advice: &'static str,
+}
+
+const TRANSIENT: Disposition = Disposition::Transient { at_least: Duration::ZERO };
+
+/// Classifies a failed request.
+#[must_use]
+pub fn classify(error: &kube::Error) -> Refusal {
+    let (disposition, reason, sentence) = match error {
+        kube::Error::Api(status) => return classify_status(status),
+        kube::Error::SerdeError(error) => (Disposition::Defect, Reason::Retrying, error.to_string()),
+        kube::Error::BuildRequest(error) => (Disposition::Defect, Reason::Retrying, error.to_string()),
+        // Everything else is a connection, TLS or credentials problem.
+        other => (TRANSIENT, Reason::Retrying, innermost(other)),
+    };
+    Refusal { disposition, reason, sentence, advice: "" }
+}
+
+fn classify_status(status: &Status) -> Refusal {
+    let (disposition, reason, advice) = match status.code {
+        401 => (Disposition::Blocked, Reason::Forbidden, "; the operator's credentials are not accepted"),
+        403 => classify_forbidden(status),
+        404 => (Disposition::Gone, Reason::NamespaceTerminating, ""),
+        409 => (TRANSIENT, Reason::Retrying, ""),
+        400 | 405 | 413 | 415 | 422 => classify_invalid(status),
+        _ => {
+            let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+            let at_least = Duration::from_secs(u64::from(seconds));
+            (Disposition::Transient { at_least }, Reason::Retrying, "")
+        }
+    };
+    Refusal { disposition, reason, sentence: sentence(status), advice }
+}
+
+/// 403 is the answer of the authorizer, of the quota, of a namespace in deletion and of every other admission step.
+fn classify_forbidden(status: &Status) -> (Disposition, Reason, &'static str) {
+    let has_cause = |reason: &str| {
+        status.details.as_ref().is_some_and(|details| details.causes.iter().any(|cause| cause.reason == reason))
+    };
+    let (reason, advice) = if has_cause("NamespaceTerminating") {
+        (Reason::NamespaceTerminating, "")
+    } else if status.message.contains("exceeded quota") {
+        (Reason::QuotaExceeded, "; free some of the quota or ask for a larger one")
+    } else if status.message.contains("User \"") && status.message.contains(" cannot ") {
+        (Reason::Forbidden, "; grant the operator that right (config/rbac/role.yaml lists all it needs)")
+    } else {
+        (Reason::AdmissionDenied, "")
+    };
+    (Disposition::Blocked, reason, advice)
+}
+
+/// 422 and its relatives: on a value of the user's they end with an edit; on ours, somebody changed the live object
+/// into something that our fields do not fit into.
+fn classify_invalid(status: &Status) -> (Disposition, Reason, &'static str) {
+    let is_users = |field: &str| field.ends_with(".image") || field == "spec.replicas";
+    let names_users_value =
+        status.details.as_ref().is_some_and(|details| details.causes.iter().any(|cause| is_users(&cause.field)));
+    if names_users_value {
+        return (Disposition::TerminalSpec, Reason::InvalidSpec, "");
+    }
+    let advice = "; where a change by hand is the cause, delete the object: it is made anew";
+    (Disposition::TerminalCluster, Reason::AdmissionDenied, advice)
+}
+
+fn sentence(status: &Status) -> String {
+    if status.message.is_empty() { format!("HTTP status {}", status.code) } else { status.message.clone() }
+}
+
+/// The last link of a chain of errors is the one that says what happened.
+fn innermost(error: &kube::Error) -> String {
+    let mut last = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        last = inner.to_string();
+        source = inner.source();
+    }
+    last
+}

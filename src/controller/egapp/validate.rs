@@ -1,0 +1,134 @@
+//! Step `validate`: an EGApp and the platform's answers become a [`Workload`], or a reason why not. Pure.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Resource;
+use thiserror::Error;
+
+use crate::platform::{Platform, Size};
+use egapp_api::v1alpha1::{EGApp, Environment, Framework, InstanceType};
+
+/// Everything that the children are made from. Whoever holds one can build them without a further check.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The EGApp's name, a valid label value; also the name of every child.
+    pub name: String,
+    /// The EGApp's namespace.
+    pub namespace: String,
+    /// The reference that makes the EGApp the controller of its children.
+    pub owner: OwnerReference,
+    /// Key in the platform's catalogue.
+    pub app_id: Option<String>,
+    /// Never `Unknown`.
+    pub framework: Framework,
+    /// Never `Unknown`.
+    pub instance_type: InstanceType,
+    /// Never `Unknown`.
+    pub environment: Environment,
+    /// Zero or more.
+    pub replicas: i32,
+    /// Resources of one replica.
+    pub size: Size,
+    /// What runs.
+    pub image: Image,
+}
+
+/// What the application's container runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Image reference.
+    pub reference: String,
+    /// Entrypoint; empty = the image's.
+    pub command: Vec<String>,
+    /// Arguments; empty = the image's.
+    pub args: Vec<String>,
+    /// User id, where the image's own may be root.
+    pub run_as_user: Option<i64>,
+    /// Whether it is the framework's starter, and not the user's application.
+    pub is_starter: bool,
+}
+
+/// Why an EGApp cannot be mapped. The schema refuses most of this; an object from before the schema, or from a newer
+/// release, can still hold it.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum SpecError {
+    /// A word this release does not know.
+    #[error("spec.{field} holds a value that this release of the operator does not know; use one of {allowed}")]
+    UnknownWord {
+        /// Field of the spec.
+        field: &'static str,
+        /// The words it may hold.
+        allowed: String,
+    },
+    /// The name does not fit into a label.
+    #[error("metadata.name has {length} characters, and 63 is the most that fits a label; create it anew with a shorter name")]
+    NameTooLong {
+        /// Characters of the name.
+        length: usize,
+    },
+    /// Less than nothing.
+    #[error("spec.replicaCount is {0}; it must be 0 or more")]
+    NegativeReplicas(i32),
+    /// The object came without a uid, which no API server sends.
+    #[error("the EGApp has no uid, so nothing can be owned by it")]
+    NoUid,
+}
+
+/// Checks the spec and looks up what its words mean.
+///
+/// # Errors
+/// When a word is unknown, or a value cannot be mapped.
+pub fn validate(app: &EGApp, platform: &Platform) -> Result<Workload, SpecError> {
+    let spec = &app.spec;
+    let name = app.metadata.name.clone().unwrap_or_default();
+    if name.len() > 63 {
+        return Err(SpecError::NameTooLong { length: name.len() });
+    }
+    if spec.replica_count < 0 {
+        return Err(SpecError::NegativeReplicas(spec.replica_count));
+    }
+    if spec.environment == Environment::Unknown {
+        return Err(unknown("environment", &Environment::ALL));
+    }
+    let size = platform
+        .size(spec.instance_type)
+        .ok_or_else(|| unknown("instanceType", &InstanceType::ALL))?;
+    Ok(Workload {
+        name,
+        namespace: app.metadata.namespace.clone().unwrap_or_default(),
+        owner: app.controller_owner_ref(&()).filter(|owner| !owner.uid.is_empty()).ok_or(SpecError::NoUid)?,
+        app_id: spec.app_id.clone(),
+        framework: spec.framework,
+        instance_type: spec.instance_type,
+        environment: spec.environment,
+        replicas: spec.replica_count,
+        size: size.clone(),
+        image: resolve_image(app, platform)?,
+    })
+}
+
+/// `spec.image`, else the framework's starter.
+fn resolve_image(app: &EGApp, platform: &Platform) -> Result<Image, SpecError> {
+    let starter =
+        platform.starter(app.spec.framework).ok_or_else(|| unknown("framework", &Framework::ALL))?;
+    Ok(match &app.spec.image {
+        Some(reference) => Image {
+            reference: reference.clone(),
+            command: Vec::new(),
+            args: Vec::new(),
+            run_as_user: None,
+            is_starter: false,
+        },
+        None => Image {
+            reference: starter.image.clone(),
+            command: starter.command.clone(),
+            args: starter.args.clone(),
+            run_as_user: Some(starter.run_as_user),
+            is_starter: true,
+        },
+    })
+}
+
+fn unknown(field: &'static str, allowed: &[impl ToString]) -> SpecError {
+    let words: Vec<_> = allowed.iter().map(ToString::to_string).collect();
+    SpecError::UnknownWord { field, allowed: words.join(", ") }
+}

@@ -1,0 +1,195 @@
+//! The watches of this controller: what each kind's events mean for which EGApp. I/O.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::join3;
+use kube::api::Api;
+use kube::core::DeserializeGuard;
+use kube::runtime::watcher::{self, Event};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::cluster::{AppEntry, LiveDeployment};
+use super::context::Context;
+use crate::controller::key::ObjectKey;
+use crate::controller::queue::WorkQueue;
+use crate::controller::watch::{self as watch_loop, Observer, status_of};
+use crate::server::{Gate, Gates};
+use crate::telemetry::{Metrics, WatchMetrics};
+use egapp_api::labels;
+use egapp_api::v1alpha1::EGApp;
+
+/// Which kinds have been listed for the first time, and the readiness gates that say so.
+pub struct Sync {
+    missing: Mutex<BTreeSet<Kind>>,
+    is_complete: watch::Sender<bool>,
+    caches: Gate,
+    crd: Gate,
+}
+
+/// A kind this controller watches, by its plural for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Egapps,
+    Deployments,
+    Pods,
+}
+
+impl Kind {
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Egapps => "EGApps",
+            Self::Deployments => "Deployments",
+            Self::Pods => "pods",
+        }
+    }
+}
+
+impl Sync {
+    /// Nothing has been listed yet.
+    pub fn new(gates: &Gates) -> Self {
+        let missing = BTreeSet::from([Kind::Egapps, Kind::Deployments, Kind::Pods]);
+        let (caches, crd) = (gates.add("caches-synced"), gates.add("crd-established"));
+        crd.not_ready("EGApps have not been listed yet");
+        let sync = Self { missing: Mutex::new(missing), is_complete: watch::Sender::new(false), caches, crd };
+        sync.tell(&sync.missing.lock().unwrap_or_else(PoisonError::into_inner));
+        sync
+    }
+
+    /// Ends when every kind has been listed.
+    pub async fn complete(&self) {
+        // The sender lives as long as `self`, so the wait cannot fail.
+        drop(self.is_complete.subscribe().wait_for(|is_complete| *is_complete).await);
+    }
+
+    fn listed(&self, kind: Kind) {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        if missing.remove(&kind) {
+            info!(kind = kind.title(), "listed for the first time");
+            self.tell(&missing);
+        }
+        if kind == Kind::Egapps {
+            self.crd.ready();
+        }
+    }
+
+    fn tell(&self, missing: &BTreeSet<Kind>) {
+        if missing.is_empty() {
+            self.caches.ready();
+            self.is_complete.send_replace(true);
+        } else {
+            let titles: Vec<_> = missing.iter().map(|kind| kind.title()).collect();
+            self.caches.not_ready(format!("not listed yet: {}", titles.join(", ")));
+        }
+    }
+}
+
+/// The watches, ready to run.
+pub struct Watches {
+    ctx: Arc<Context>,
+    queue: Arc<WorkQueue>,
+    sync: Arc<Sync>,
+    deployment_metrics: WatchMetrics,
+    pod_metrics: WatchMetrics,
+}
+
+impl Watches {
+    /// Watches that fill the copies of `ctx` and queue what changed.
+    pub fn new(ctx: Arc<Context>, queue: Arc<WorkQueue>, sync: Arc<Sync>, metrics: &Metrics) -> Self {
+        let (deployment_metrics, pod_metrics) = (metrics.watch("Deployment"), metrics.watch("Pod"));
+        Self { ctx, queue, sync, deployment_metrics, pod_metrics }
+    }
+
+    /// Watches until `stop` is cancelled.
+    pub async fn run(&self, stop: CancellationToken) {
+        let client = || self.ctx.cluster.client();
+        let ours = watcher::Config::default().labels(labels::EGAPP);
+        let everything = watcher::Config::default();
+        let apps = watch_loop::run::<DeserializeGuard<EGApp>>(
+            Api::all(client()),
+            everything.clone(),
+            self.ctx.app_metrics.clone(),
+            self.observer(Kind::Egapps, |watches, event| watches.app(event)),
+            stop.clone(),
+        );
+        let deployments = watch_loop::run(
+            Api::all(client()),
+            everything,
+            self.deployment_metrics.clone(),
+            self.observer(Kind::Deployments, |watches, event| {
+                watches.ctx.cluster.deployments.handle(map_event(event, LiveDeployment::from))
+            }),
+            stop.clone(),
+        );
+        let pods = watch_loop::run(
+            Api::all(client()),
+            ours,
+            self.pod_metrics.clone(),
+            self.observer(Kind::Pods, |watches, event| watches.ctx.cluster.pods.handle(event)),
+            stop,
+        );
+        join3(apps, deployments, pods).await;
+    }
+
+    fn observer<K>(
+        &self,
+        kind: Kind,
+        handle: impl Fn(&Self, Event<K>) -> Vec<ObjectKey> + Send,
+    ) -> impl Observer<K> {
+        KindObserver { watches: self, kind, handle }
+    }
+
+    fn app(&self, event: Event<DeserializeGuard<EGApp>>) -> Vec<ObjectKey> {
+        let touched = self.ctx.cluster.apps.handle(map_event(event, AppEntry::from));
+        self.ctx.app_metrics.undecodable(self.ctx.cluster.apps.count(|entry| entry.app.is_err()));
+        touched
+    }
+}
+
+/// One kind's events on their way to the copies and the queue.
+struct KindObserver<'a, H> {
+    watches: &'a Watches,
+    kind: Kind,
+    handle: H,
+}
+
+impl<K, H: Fn(&Watches, Event<K>) -> Vec<ObjectKey> + Send> Observer<K> for KindObserver<'_, H> {
+    fn event(&mut self, event: Event<K>) {
+        let is_list_complete = matches!(event, Event::InitDone);
+        for key in (self.handle)(self.watches, event) {
+            // Foreign Deployments of names that no EGApp has are nobody's business here.
+            if self.kind == Kind::Egapps || self.watches.ctx.cluster.apps.get(&key).is_some() {
+                self.watches.queue.add(key);
+            }
+        }
+        if is_list_complete {
+            self.watches.sync.listed(self.kind);
+        }
+    }
+
+    fn error(&mut self, error: &watcher::Error) {
+        let kind = self.kind.title();
+        match status_of(error).map(|status| status.code) {
+            Some(404) if self.kind == Kind::Egapps => {
+                let reason = "the CRD egapps.egplatform.platform.evillgenius.com is not installed: run `make install`, \
+                              or apply config/crd";
+                self.watches.sync.crd.not_ready(reason);
+                warn!(kind, "{reason}");
+            }
+            Some(403) => warn!(kind, "the operator may not list or watch {kind}: {error}"),
+            _ => warn!(kind, "the watch of {kind} failed and is tried again: {error}"),
+        }
+    }
+}
+
+fn map_event<K, V>(event: Event<K>, map: impl FnOnce(K) -> V) -> Event<V> {
+    match event {
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(map(object)),
+        Event::InitDone => Event::InitDone,
+        Event::Apply(object) => Event::Apply(map(object)),
+        Event::Delete(object) => Event::Delete(map(object)),
+    }
+}

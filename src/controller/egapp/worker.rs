@@ -1,0 +1,99 @@
+//! One worker: takes keys from the queue, runs a pass over each, and decides when to come back.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::time::Instant;
+use tracing::error;
+
+use super::context::Context;
+use super::error::{Disposition, RECHECK};
+use super::memory::Memory;
+use super::reconcile::{Pass, reconcile, report_undecodable};
+use crate::controller::backoff::jitter;
+use crate::controller::key::ObjectKey;
+use crate::controller::queue::WorkQueue;
+use crate::telemetry::Outcome;
+
+/// A pass that takes longer is abandoned; each of its few requests has a shorter limit of its own.
+const PASS_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Every app is looked at again after this long, up to twice as long, should an event ever have been lost. It costs
+/// no request where nothing is amiss.
+const RESYNC: Duration = Duration::from_mins(30);
+
+/// Works until the queue is closed.
+pub async fn run(ctx: Arc<Context>, queue: Arc<WorkQueue>) {
+    while let Some(claim) = queue.take().await {
+        let key = claim.key().clone();
+        let started = Instant::now();
+        let active = ctx.metrics.started();
+        let (outcome, requeue) = pass(&ctx, &key).await;
+        drop(active);
+        ctx.metrics.finished(outcome, started.elapsed());
+        if matches!(outcome, Outcome::Error | Outcome::Timeout | Outcome::Panic) {
+            queue.count_retry();
+        }
+        if let Some(delay) = requeue {
+            queue.add_after(key, delay);
+        }
+    }
+}
+
+/// One pass over the app of that key, and when to look again; `None` where there is nothing to look at.
+async fn pass(ctx: &Context, key: &ObjectKey) -> (Outcome, Option<Duration>) {
+    let Some(entry) = ctx.cluster.apps.get(key) else {
+        ctx.memories.forget(key);
+        return (Outcome::Success, None);
+    };
+    let uid = match &entry.app {
+        Ok(app) => app.metadata.uid.as_deref().unwrap_or_default(),
+        Err(undecodable) => &undecodable.uid,
+    };
+    let mut memory = ctx.memories.take(key, uid);
+    let run = async {
+        match &entry.app {
+            Ok(app) => reconcile(ctx, key, app, &mut memory).await,
+            Err(undecodable) => report_undecodable(ctx, key, undecodable, &mut memory).await,
+        }
+    };
+    let result = tokio::time::timeout(PASS_TIMEOUT, AssertUnwindSafe(run).catch_unwind()).await;
+    let decision = match result {
+        Ok(Ok(pass)) => after(ctx, key, &pass),
+        Ok(Err(_)) => {
+            error!(namespace = key.namespace(), name = key.name(), "the pass panicked: a defect of the operator");
+            ctx.metrics.error_class(Disposition::Defect.class());
+            (Outcome::Panic, Some(RECHECK))
+        }
+        Err(_) => {
+            let seconds = PASS_TIMEOUT.as_secs();
+            error!(namespace = key.namespace(), name = key.name(), "the pass took over {seconds} s and was abandoned");
+            (Outcome::Timeout, Some(PASS_TIMEOUT))
+        }
+    };
+    remember(ctx, key, uid, memory);
+    decision
+}
+
+fn after(ctx: &Context, key: &ObjectKey, pass: &Pass) -> (Outcome, Option<Duration>) {
+    if let Some(error) = &pass.error {
+        let disposition = error.disposition();
+        ctx.metrics.error_class(disposition.class());
+        let outcome = if disposition.is_terminal() { Outcome::TerminalError } else { Outcome::Error };
+        return (outcome, pass.requeue.or(Some(resync(key))));
+    }
+    match pass.requeue {
+        Some(wait) => (Outcome::RequeueAfter, Some(wait)),
+        None => (Outcome::Success, Some(resync(key))),
+    }
+}
+
+fn resync(key: &ObjectKey) -> Duration {
+    RESYNC + jitter(RESYNC, &key.to_string(), 0)
+}
+
+fn remember(ctx: &Context, key: &ObjectKey, uid: &str, memory: Memory) {
+    ctx.memories.put(key, uid, memory);
+}

@@ -1,0 +1,90 @@
+//! Runs one watch for ever: lists, watches, relists, waits after errors. I/O.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use futures::StreamExt;
+use kube::api::Api;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Error, Resource};
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use super::backoff::Backoff;
+use crate::telemetry::WatchMetrics;
+
+/// After an error: 1 s, growing to 30 s, as client-go's reflector waits.
+const BACKOFF: Backoff = Backoff { base: Duration::from_secs(1), cap: Duration::from_secs(30) };
+
+/// A watch is opened anew with a list after so many errors in a row: a watch that answers `410 Gone` instead of
+/// sending it would otherwise be tried with the same resource version for ever.
+const ERRORS_BEFORE_RELIST: u32 = 5;
+
+/// What one watch reports to.
+pub trait Observer<K>: Send {
+    /// One event, in order.
+    fn event(&mut self, event: Event<K>);
+    /// An error; the watch goes on after a pause.
+    fn error(&mut self, error: &watcher::Error);
+}
+
+/// Watches `api` until `stop` is cancelled. Each watch has a pause of its own, so that a kind that is forbidden or
+/// not installed holds up no other.
+pub async fn run<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    metrics: WatchMetrics,
+    mut observer: impl Observer<K>,
+    stop: CancellationToken,
+) where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let open = || watcher(api.clone(), config.clone()).boxed();
+    let mut stream = open();
+    let mut errors = 0;
+    loop {
+        let item = tokio::select! {
+            () = stop.cancelled() => return,
+            item = stream.next() => item,
+        };
+        match item {
+            Some(Ok(event)) => {
+                // `Init` only says that a list is about to be asked for.
+                if !matches!(event, Event::Init) {
+                    errors = 0;
+                }
+                observer.event(event);
+                continue;
+            }
+            Some(Err(error)) => {
+                errors += 1;
+                metrics.error();
+                observer.error(&error);
+                if is_gone(&error) || errors % ERRORS_BEFORE_RELIST == 0 {
+                    stream = open();
+                }
+            }
+            None => stream = open(),
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(BACKOFF.delay(errors.max(1), std::any::type_name::<K>())) => (),
+        }
+    }
+}
+
+/// The API server's answer in a failed watch, where it gave one.
+#[must_use]
+pub fn status_of(error: &watcher::Error) -> Option<&kube::core::Status> {
+    match error {
+        watcher::Error::InitialListFailed(Error::Api(status))
+        | watcher::Error::WatchStartFailed(Error::Api(status))
+        | watcher::Error::WatchFailed(Error::Api(status))
+        | watcher::Error::WatchError(status) => Some(status),
+        _ => None,
+    }
+}
+
+fn is_gone(error: &watcher::Error) -> bool {
+    status_of(error).is_some_and(|status| status.code == 410)
+}
