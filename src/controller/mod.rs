@@ -1,5 +1,15 @@
 //! The controllers that the manager runs, and what they share.
 
+pub mod backoff;
+pub mod compare;
+pub mod egapp;
+pub mod key;
+pub mod quantity;
+pub mod queue;
+pub mod slim;
+pub mod store;
+pub mod watch;
+
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 

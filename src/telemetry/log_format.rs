@@ -13,6 +13,7 @@ use tracing_subscriber::fmt::time::{ChronoUtc, FormatTime};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
+use super::chain::Chain;
 use super::logging::{Encoder, TimeEncoding};
 
 /// Writes events in zap's shape.
@@ -140,23 +141,11 @@ impl Visit for Record {
         self.put(field, value.into());
     }
     fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {
-        self.put(field, chain(value).into());
+        self.put(field, Chain(value).to_string().into());
     }
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.put(field, format!("{value:?}").into());
     }
-}
-
-/// An error and its causes in one line.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 /// A module path without the crate and with dots, as loggers are named in zap: `pe_app::manager::leader` is

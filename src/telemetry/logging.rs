@@ -1,12 +1,12 @@
-//! Log flags, and the subscriber they ask for. Writes to standard error.
+//! Log options, and the subscriber they ask for. Writes to standard error.
 //!
-//! Flags and defaults: controller-runtime's `pkg/log/zap`. A kubebuilder user's flags, log shippers and queries (`level`,
+//! Levels, encoders and defaults: controller-runtime's `pkg/log/zap`. A kubebuilder user's log shippers and queries (`level`,
 //! `ts`, `logger`, `msg`) work unchanged.
 
 use std::io;
 use std::str::FromStr;
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::ValueEnum;
 use thiserror::Error;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -23,25 +23,17 @@ const OWN: &str = env!("CARGO_CRATE_NAME");
 /// reported by whoever sent it.
 const PER_ATTEMPT: &str = "kube_client::client::builder";
 
-/// How to log, as flags.
-#[derive(Args, Clone, Debug, Default)]
-pub struct LogFlags {
-    /// Development defaults: console encoder, level debug. Production defaults: JSON encoder, level info.
-    #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true,
-          default_value = "false", hide_default_value = true, action = ArgAction::Set)]
-    pub zap_devel: bool,
+/// How to log. The default is that of production: JSON, level info.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogOptions {
+    /// Development: console encoder and level debug, where those are not given.
+    pub development: bool,
     /// How to write a log line.
-    #[arg(long, value_enum, ignore_case = true, value_name = "ENCODER")]
-    pub zap_encoder: Option<Encoder>,
-    /// Least level to log: debug, info, error, or a number > 0 for growing verbosity (1 = debug; from 2 on libraries too).
-    #[arg(long, value_name = "LEVEL")]
-    pub zap_log_level: Option<LogLevel>,
-    /// Accepted for compatibility: errors here carry their chain of causes instead of a stack trace.
-    #[arg(long, value_enum, ignore_case = true, value_name = "LEVEL")]
-    pub zap_stacktrace_level: Option<StacktraceLevel>,
-    /// How to write the time of a log line [default: rfc3339].
-    #[arg(long, value_enum, ignore_case = true, value_name = "ENCODING")]
-    pub zap_time_encoding: Option<TimeEncoding>,
+    pub encoder: Option<Encoder>,
+    /// How much to log.
+    pub level: Option<LogLevel>,
+    /// How to write the time of a log line.
+    pub time: TimeEncoding,
 }
 
 /// How a log line is written.
@@ -51,15 +43,6 @@ pub enum Encoder {
     Json,
     /// Columns separated by tabs.
     Console,
-}
-
-/// Level from which controller-runtime adds a stack trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[expect(missing_docs, reason = "the names are zap's and say all there is")]
-pub enum StacktraceLevel {
-    Info,
-    Error,
-    Panic,
 }
 
 /// How the time of a log line is written; always UTC.
@@ -147,24 +130,24 @@ impl LogLevel {
     }
 }
 
-impl LogFlags {
-    pub(super) fn level(&self) -> LogLevel {
-        self.zap_log_level.unwrap_or(if self.zap_devel { LogLevel::Verbose(1) } else { LogLevel::Info })
+impl LogOptions {
+    pub(super) fn level(self) -> LogLevel {
+        self.level.unwrap_or(if self.development { LogLevel::Verbose(1) } else { LogLevel::Info })
     }
 
-    pub(super) fn encoder(&self) -> Encoder {
-        self.zap_encoder.unwrap_or(if self.zap_devel { Encoder::Console } else { Encoder::Json })
+    pub(super) fn encoder(self) -> Encoder {
+        self.encoder.unwrap_or(if self.development { Encoder::Console } else { Encoder::Json })
     }
 }
 
-/// Makes this process log as the flags say. The first call wins; later ones, in tests, change nothing.
-pub fn init_logging(flags: &LogFlags) {
-    let time = flags.zap_time_encoding.unwrap_or_default();
+/// Makes this process log as the options say. The first call wins; later ones, in tests, change nothing.
+pub fn init_logging(options: LogOptions) {
+    let time = options.time;
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .with_writer(io::stderr)
-        .event_format(ZapFormat::new(flags.encoder(), time, ChronoUtc::new(time.format().to_owned())));
-    let subscriber = tracing_subscriber::registry().with(flags.level().targets()).with(lines);
+        .event_format(ZapFormat::new(options.encoder(), time, ChronoUtc::new(time.format().to_owned())));
+    let subscriber = tracing_subscriber::registry().with(options.level().targets()).with(lines);
     if subscriber.try_init().is_err() {
         tracing::debug!("logging was set up before");
     }

@@ -3,17 +3,21 @@
 //! Knows nothing of controllers, servers or the cluster: the parts of the manager report through the types here.
 //! The only I/O is the log line written to standard error.
 
+mod chain;
 mod controller_metrics;
 mod log_format;
 mod logging;
+#[cfg(test)]
+mod logging_tests;
 mod metrics;
 #[cfg(test)]
 mod metrics_tests;
 mod queue_metrics;
 mod request_metrics;
 
+pub use chain::Chain;
 pub use controller_metrics::{ActiveWorker, ControllerMetrics, Outcome};
-pub use logging::{Encoder, LogFlags, LogLevel, StacktraceLevel, TimeEncoding, init_logging};
+pub use logging::{Encoder, LogLevel, LogOptions, TimeEncoding, UnknownLevel, init_logging};
 pub use metrics::{LeaderMetrics, Metrics, MetricsError, WatchMetrics};
 pub use queue_metrics::{QueueMetrics, TakenItem};
 pub use request_metrics::{RequestMetrics, RequestMetricsLayer};

@@ -1,0 +1,79 @@
+//! What must be true before the process calls itself ready. No I/O beyond a log line per change.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tracing::info;
+
+/// The state of a gate that nobody has reported on.
+const SILENT: &str = "nothing is known yet";
+
+/// Named readiness gates, served under `/readyz` and `/readyz/<name>`. Clones share their gates.
+#[derive(Clone, Default)]
+pub struct Gates(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    /// Why each gate is shut; `None` where it is open.
+    gates: BTreeMap<&'static str, Option<String>>,
+    stopping: bool,
+}
+
+/// The gates at one moment.
+pub(super) struct Snapshot {
+    /// Why each gate is shut, by name; `None` where it is open.
+    pub(super) gates: BTreeMap<&'static str, Option<String>>,
+    /// The process has begun to stop.
+    pub(super) stopping: bool,
+}
+
+impl Gates {
+    /// A new gate, shut until it reports. The name becomes a path: lower case and dashes, e.g. `caches-synced`.
+    #[must_use = "a gate stays shut until its handle reports"]
+    pub fn add(&self, name: &'static str) -> Gate {
+        self.with(|state| state.gates.insert(name, Some(SILENT.to_owned())));
+        Gate { name, gates: self.clone() }
+    }
+
+    /// Makes the process unready for good: it is about to stop.
+    pub fn stop(&self) {
+        self.with(|state| state.stopping = true);
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        self.with(|state| Snapshot { gates: state.gates.clone(), stopping: state.stopping })
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The handle of one gate; clones are the same gate.
+#[derive(Clone)]
+pub struct Gate {
+    name: &'static str,
+    gates: Gates,
+}
+
+impl Gate {
+    /// Opens the gate.
+    pub fn ready(&self) {
+        if self.set(None) {
+            info!(gate = self.name, "readiness gate opened");
+        }
+    }
+
+    /// Shuts the gate; `reason` tells people what is awaited and, where they can, what to do.
+    pub fn not_ready(&self, reason: impl Into<String>) {
+        let reason = reason.into();
+        if self.set(Some(reason.clone())) {
+            info!(gate = self.name, reason, "readiness gate shut");
+        }
+    }
+
+    /// Whether this changed anything.
+    fn set(&self, shut: Option<String>) -> bool {
+        self.gates.with(|state| state.gates.insert(self.name, shut.clone()) != Some(shut))
+    }
+}
