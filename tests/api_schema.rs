@@ -34,7 +34,8 @@ impl Egapps {
         let namespace = cluster.namespace("schema").await?;
         let kubeconfig = Kubeconfig::read_from(cluster.kubeconfig())?;
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-        let api = Api::namespaced_with(Client::try_from(config)?, &namespace, &ApiResource::erase::<EGApp>(&()));
+        let api =
+            Api::namespaced_with(Client::try_from(config)?, &namespace, &ApiResource::erase::<EGApp>(&()));
         Ok(Self { cluster, namespace, api })
     }
 
@@ -303,7 +304,10 @@ async fn malformed_condition_is_refused() {
         ("reason", "should match"),
         ("observedGeneration", "should be greater than or equal to 0"),
     ] {
-        assert!(is_refused(&answer, &format!("status.conditions[0].{field}"), message), "{field}: {answer:?}");
+        assert!(
+            is_refused(&answer, &format!("status.conditions[0].{field}"), message),
+            "{field}: {answer:?}"
+        );
     }
 }
 
@@ -363,7 +367,12 @@ async fn table_shows_the_app_at_a_glance() {
     for word in ["IMAGE", "MESSAGE", "nginx:1", "half-way"] {
         assert!(wide.contains(word), "{word} in {wide}");
     }
-    assert!(apps.kubectl(&["get", "all"]).await.unwrap().contains("egapp.egplatform.platform.evillgenius.com/web"));
+    assert!(
+        apps.kubectl(&["get", "all"])
+            .await
+            .unwrap()
+            .contains("egapp.egplatform.platform.evillgenius.com/web")
+    );
 }
 
 #[tokio::test]
