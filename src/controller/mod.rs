@@ -1,7 +1,29 @@
 //! The controllers that the manager runs, and what they share.
 
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
+use kube::Client;
 use tokio_util::sync::CancellationToken;
+
+use crate::server::Gates;
+use crate::telemetry::Metrics;
+
+/// What the manager gives to its controllers.
+pub struct Deps {
+    /// Talks to the API server; refuses to write while this process does not lead.
+    pub client: Client,
+    /// Where they report what they do.
+    pub metrics: Arc<Metrics>,
+    /// Where they say what they still wait for.
+    pub gates: Gates,
+}
+
+/// Every controller of the manager.
+#[must_use]
+pub fn all(_deps: &Deps) -> Vec<Box<dyn Controller>> {
+    Vec::new()
+}
 
 /// One controller of the manager.
 ///
