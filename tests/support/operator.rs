@@ -56,7 +56,7 @@ impl Operator {
         let (metrics, probes) = eventually("the manager serves", async || {
             let text = std::fs::read_to_string(process.log()).unwrap_or_default();
             let address = |message| address_in(&text, message);
-            match (address("Serving metrics server"), address("Serving health probes")) {
+            match (address("Serving metrics server"), address("health probe")) {
                 (Some(metrics), Some(probes)) => Ok((metrics, probes)),
                 _ => Err(text),
             }
