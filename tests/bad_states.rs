@@ -47,14 +47,14 @@ async fn an_unreadable_app_is_reported_and_harms_no_other() {
 
     let poison = app.sibling("poison");
     let reported = poison.until("it is told", |app| reason(app) == "InvalidSpec").await;
-    assert_eq!(condition(&reported, "Stalled")["status"], "True");
+    assert_eq!(condition(&reported, "Ready")["status"], "False");
     let message = condition(&reported, "Ready")["message"].as_str().unwrap();
-    assert!(message.contains("many"), "the message quotes the value: {message}");
+    assert!(message.contains("maybe"), "the message quotes the value: {message}");
     assert_eq!(operator.metric("egapp_undecodable_objects{kind=\"EGApp\"}"), Some(1.0));
     assert!(operator.log().contains("cannot read the EGApp"), "{}", operator.log());
     assert_eq!(poison.object("deployment").await, None);
 
-    poison.patch(&json!({ "spec": { "replicaCount": 1, "framework": "go" } })).await;
+    poison.patch(&json!({ "spec": { "suspend": null } })).await;
     poison.wait_ready().await;
     assert_eq!(operator.metric("egapp_undecodable_objects{kind=\"EGApp\"}"), Some(0.0));
     operator.stop().await;
@@ -69,7 +69,7 @@ async fn store_unreadable(cluster: &Cluster, app: &App<'_>) {
     *crd.pointer_mut(schema).unwrap() =
         json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     replace_crd(cluster, &crd).await;
-    let spec = json!({ "framework": ["go"], "environment": "dev", "replicaCount": "many" });
+    let spec = json!({ "framework": "go", "environment": "dev", "suspend": "maybe" });
     let manifest = json!({
         "apiVersion": "egplatform.platform.evillgenius.com/v1alpha1",
         "kind": "EGApp",

@@ -230,7 +230,7 @@ pub async fn report_undecodable(
     let message = format!("this release of the operator cannot read the EGApp: {}", app.error);
     warn!(namespace = key.namespace(), name = key.name(), "{message}");
     let status = super::status::undecodable(app.generation, key.name(), &message, Timestamp::now());
-    match ctx.cluster.apply_status(key, &status_patch(&app.uid, &status)).await {
+    match ctx.cluster.merge_status(key, &status_patch(&app.uid, &status)).await {
         Ok(()) => memory.reported_undecodable = Some(app.generation),
         Err(error) if error.disposition().is_terminal() => {
             info!(
@@ -242,6 +242,7 @@ pub async fn report_undecodable(
             memory.reported_undecodable = Some(app.generation);
         }
         Err(error) => {
+            warn!(namespace = key.namespace(), name = key.name(), "{}", error.message());
             let (disposition, seed) = (error.disposition(), key.to_string());
             let situation = fnv1a(&app.generation.to_be_bytes());
             let (_, wait) = memory

@@ -238,18 +238,16 @@ fn is_ready_news(previous: Option<&EGAppStatus>, status: &EGAppStatus) -> bool {
 }
 
 /// The status of an EGApp that this release cannot decode: nothing of its spec is known.
+///
+/// It has no field that a later status would have to drop: what a merge patch has written, a server-side apply takes
+/// over but does not remove.
 #[must_use]
 pub fn undecodable(generation: i64, name: &str, message: &str, now: Timestamp) -> EGAppStatus {
-    let new = |type_, status| {
-        let wanted = Wanted { type_, status, reason: Reason::InvalidSpec, message };
-        condition(None, wanted, Some(generation), now)
-    };
+    let (type_, status) = (ConditionType::Ready, ConditionStatus::False);
+    let wanted = Wanted { type_, status, reason: Reason::InvalidSpec, message };
     EGAppStatus {
         observed_generation: Some(generation),
-        conditions: vec![
-            new(ConditionType::Ready, ConditionStatus::False),
-            new(ConditionType::Stalled, ConditionStatus::True),
-        ],
+        conditions: vec![condition(None, wanted, Some(generation), now)],
         selector: Some(names::selector_string(name)),
         ..EGAppStatus::default()
     }

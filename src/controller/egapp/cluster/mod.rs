@@ -75,10 +75,29 @@ impl Cluster {
     /// # Errors
     /// When the API server refuses or does not answer.
     pub async fn apply_status(&self, key: &ObjectKey, object: &Value) -> Result<(), Error> {
-        let ticket = self.caches.apps.ticket();
-        let (api, params, patch) = (self.apps_of(key), apply_params(), Patch::Apply(object));
+        self.patch_status(key, &apply_params(), &Patch::Apply(object)).await
+    }
+
+    /// Writes the status of an EGApp that does not decode. A server-side apply answers 500 for an object with a field
+    /// of a wrong type, wherever that field is; a merge patch does not mind.
+    ///
+    /// # Errors
+    /// When the API server refuses or does not answer.
+    pub async fn merge_status(&self, key: &ObjectKey, object: &Value) -> Result<(), Error> {
+        let params =
+            PatchParams { field_manager: Some(names::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        self.patch_status(key, &params, &Patch::Merge(object)).await
+    }
+
+    async fn patch_status(
+        &self,
+        key: &ObjectKey,
+        params: &PatchParams,
+        patch: &Patch<&Value>,
+    ) -> Result<(), Error> {
+        let (ticket, api) = (self.caches.apps.ticket(), self.apps_of(key));
         let call = Call::new("apply", "the status of EGApp", key);
-        let reply = timed(call, api.patch_status(key.name(), &params, &patch)).await?;
+        let reply = timed(call, api.patch_status(key.name(), params, patch)).await?;
         self.caches.apps.learn(ticket, AppEntry::from(reply));
         Ok(())
     }
