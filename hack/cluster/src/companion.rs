@@ -29,7 +29,10 @@ impl Cluster {
     /// The log cannot be written, or the program cannot be started.
     pub fn companion(&self, name: &str, command: &mut Command) -> Result<Companion> {
         let log = self.logs_dir().join(format!("{name}.log"));
-        let child = self.state().group.spawn_command(command, &log)?;
+        process::log_to(command, &log)?;
+        let spawned = self.state().group.spawn(command);
+        let failed = |source| Error::Spawn { program: command.get_program().into(), source };
+        let child = spawned.map_err(failed)?;
         Ok(Companion { child, log })
     }
 }

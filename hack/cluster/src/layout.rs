@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Part;
+use crate::{Part, process};
 
 /// The directory of one cluster and the meaning of the names in it.
 #[derive(Clone, Debug)]
@@ -78,8 +78,8 @@ impl Layout {
         self.logs().join(format!("{part}.log"))
     }
 
-    /// Its existence tells the guard to leave the directory when the process ends.
+    /// Makes that the directory is kept.
     pub(crate) fn keep_marker(&self) -> PathBuf {
-        self.root.join("keep")
+        self.root.join(process::KEEP_MARKER)
     }
 }

@@ -16,7 +16,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::{Error, Part, Result, error, layout::Layout};
+use crate::{Error, Part, Result, error};
 
 /// `$1` is a directory to remove, or empty; `$2` is a file whose existence forbids that. The directory gets
 /// another name first, so that nothing is created in it meanwhile.
@@ -25,6 +25,8 @@ read -r _
 if [ -n "$1" ] && [ ! -e "$2" ]; then mv -- "$1" "$1.gone" && rm -rf -- "$1.gone"; fi
 kill -s KILL 0
 "#;
+/// Its existence in a directory tells the guard to leave the directory alone.
+pub(crate) const KEEP_MARKER: &str = "keep";
 const TAIL_LINES: usize = 15;
 
 /// What the guard does with the cluster's directory when this process ends without having done it.
@@ -34,24 +36,25 @@ pub(crate) enum Leftovers {
     Keep,
 }
 
-/// A process group and the guard that leads it.
+/// A process group and the guard that leads it. Dropping it kills the group.
 #[derive(Debug)]
 pub(crate) struct Group {
     guard: Child,
     id: Pid,
+    is_gone: bool,
 }
 
 impl Group {
-    /// Starts the guard.
-    pub(crate) fn start(layout: &Layout, leftovers: Leftovers) -> Result<Self> {
+    /// Starts the guard of what happens in `directory`.
+    pub(crate) fn start(directory: &Path, leftovers: Leftovers) -> Result<Self> {
         let removed = match leftovers {
-            Leftovers::Remove => layout.root(),
+            Leftovers::Remove => directory,
             Leftovers::Keep => Path::new(""),
         };
         let failed = |source| Error::Spawn { program: "sh".into(), source };
         let guard = Command::new("sh")
             .args(["-c", GUARD, "cluster-guard"])
-            .args([removed, &layout.keep_marker()])
+            .args([removed, &directory.join(KEEP_MARKER)])
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -60,35 +63,37 @@ impl Group {
             .spawn()
             .map_err(failed)?;
         let id = pid(&guard).map_err(failed)?;
-        Ok(Self { guard, id })
+        Ok(Self { guard, id, is_gone: false })
     }
 
-    fn spawn(&self, program: &Program) -> Result<Child> {
-        let mut command = Command::new(&program.path);
-        command.args(&program.arguments);
-        self.spawn_command(&mut command, &program.log)
-    }
-
-    /// Starts a program in the group, its output appended to `log`.
-    pub(crate) fn spawn_command(&self, command: &mut Command, log: &Path) -> Result<Child> {
-        let output =
-            OpenOptions::new().create(true).append(true).open(log).map_err(Error::file("open", log))?;
-        let copy = output.try_clone().map_err(Error::file("open", log))?;
-        command
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(copy)
-            .process_group(self.id.as_raw_nonzero().get())
-            .spawn()
-            .map_err(|source| Error::Spawn { program: command.get_program().into(), source })
+    /// Starts a program in the group.
+    pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        command.stdin(Stdio::null()).process_group(self.id.as_raw_nonzero().get()).spawn()
     }
 
     /// Kills every process of the group, the guard included, and reaps the guard.
     pub(crate) fn kill(&mut self) {
-        // Fails only where the group is gone already.
+        if self.is_gone {
+            return;
+        }
+        self.is_gone = true;
         error::ignore(kill_process_group(self.id, Signal::KILL).map_err(io::Error::from));
         error::ignore(self.guard.wait());
     }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Lets a program write to the end of a log.
+pub(crate) fn log_to(command: &mut Command, log: &Path) -> Result<()> {
+    let file = OpenOptions::new().create(true).append(true).open(log).map_err(Error::file("open", log))?;
+    let copy = file.try_clone().map_err(Error::file("open", log))?;
+    command.stdout(file).stderr(copy);
+    Ok(())
 }
 
 /// A program with its arguments, as it is started and started again.
@@ -117,7 +122,11 @@ impl Process {
         if self.is_running() {
             return Ok(());
         }
-        self.child = Some(group.spawn(&self.program)?);
+        let mut command = Command::new(&self.program.path);
+        command.args(&self.program.arguments);
+        log_to(&mut command, &self.program.log)?;
+        let failed = |source| Error::Spawn { program: self.program.path.clone(), source };
+        self.child = Some(group.spawn(&mut command).map_err(failed)?);
         Ok(())
     }
 
@@ -148,7 +157,7 @@ impl Process {
 
     pub(crate) fn signal(&mut self, signal: Signal) -> Result<()> {
         let part = self.program.part;
-        let Some(child) = self.child.as_ref().filter(|_| true) else {
+        let Some(child) = self.child.as_ref() else {
             return Err(Error::NotRunning { part });
         };
         pid(child)

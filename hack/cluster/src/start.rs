@@ -66,7 +66,7 @@ impl Cluster {
             .into_iter()
             .map(|program| (program.part, Process::new(program)))
             .collect::<BTreeMap<_, _>>();
-        let group = Group::start(&layout, leftovers)?;
+        let group = Group::start(layout.root(), leftovers)?;
         let cluster = Self {
             tier: options.tier,
             assets,

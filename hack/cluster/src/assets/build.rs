@@ -10,7 +10,11 @@ use std::{
 };
 
 use super::{Asset, pins};
-use crate::{Error, Result, error, process, progress};
+use crate::{
+    Error, Result, error,
+    process::{self, Group, Leftovers},
+    progress,
+};
 
 /// kwok's `Stage` documents in its module: nodes that become and stay ready, pods that run, complete and go.
 const STAGES: [&str; 5] = [
@@ -160,11 +164,13 @@ impl<'a> Workshop<'a> {
     fn go_build(&self, step: &str, arguments: &[&str]) -> Result<()> {
         let started = Instant::now();
         progress::say(&format!("{step} …"));
-        let log = File::create(&self.log).map_err(Error::file("create", &self.log))?;
-        let copy = log.try_clone().map_err(Error::file("open", &self.log))?;
+        File::create(&self.log).map_err(Error::file("create", &self.log))?;
         let mut command = self.go();
-        command.args(["build", "-trimpath"]).args(arguments).stdout(log).stderr(copy);
-        let status = progress::with_heartbeat(step, || command.status())
+        command.args(["build", "-trimpath"]).args(arguments);
+        process::log_to(&mut command, &self.log)?;
+        // In a group, so that no build goes on for minutes after its caller was interrupted.
+        let group = Group::start(&self.folder, Leftovers::Keep)?;
+        let status = progress::with_heartbeat(step, || group.spawn(&mut command)?.wait())
             .map_err(|source| Error::Spawn { program: "go".into(), source })?;
         if !status.success() {
             let tail = process::tail(&self.log);
