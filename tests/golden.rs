@@ -4,6 +4,8 @@
 //! `deployment` is a merge patch over the wanted Deployment (absent = there is none), `pods` are names of its live
 //! pods. `UPDATE_GOLDEN=1 cargo test --test golden` writes the outputs anew; look at the difference before committing.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where its setting fails")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -10,8 +10,33 @@ pub mod slim;
 pub mod store;
 pub mod watch;
 
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
+use kube::Client;
 use tokio_util::sync::CancellationToken;
+
+use self::egapp::EgappController;
+use crate::platform::Platform;
+use crate::server::Gates;
+use crate::telemetry::Metrics;
+
+/// What the manager gives to its controllers.
+pub struct Deps {
+    /// Talks to the API server; refuses to write while this process does not lead.
+    pub client: Client,
+    /// Where they report what they do.
+    pub metrics: Arc<Metrics>,
+    /// Where they say what they still wait for.
+    pub gates: Gates,
+}
+
+/// Every controller of the manager.
+#[must_use]
+pub fn all(deps: &Deps) -> Vec<Box<dyn Controller>> {
+    let platform = Arc::new(Platform::built_in());
+    vec![Box::new(EgappController::new(deps.client.clone(), platform, &deps.metrics, &deps.gates))]
+}
 
 /// One controller of the manager.
 ///

@@ -1,10 +1,9 @@
 //! Finds the cluster and makes the clients that talk to it. Reads files and the environment; sends nothing by itself.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use futures::TryFutureExt;
 use http::Request;
 use kube::client::retry::RetryPolicy;
 use kube::client::{Body, ClientBuilder};
@@ -81,7 +80,9 @@ pub(super) async fn find_cluster(flag: Option<&Path>) -> Result<Config, ClientEr
     };
     let home = env::home_dir().map(|home| home.join(".kube").join("config"));
     match home.filter(|path| path.exists()) {
-        Some(path) => use_kubeconfig(Kubeconfig::read_from(&path).map(Some), path.display().to_string()).await,
+        Some(path) => {
+            use_kubeconfig(Kubeconfig::read_from(&path).map(Some), path.display().to_string()).await
+        }
         None => Err(ClientError::Nowhere { in_cluster, home: "~/.kube/config".to_owned() }),
     }
 }
@@ -100,7 +101,11 @@ async fn use_kubeconfig(
 ///
 /// # Errors
 /// [`ClientError::Build`] where the configuration names a certificate or key that cannot be used.
-pub(super) fn controllers_client(config: &Config, metrics: &Metrics, fence: &Fence) -> Result<Client, ClientError> {
+pub(super) fn controllers_client(
+    config: &Config,
+    metrics: &Metrics,
+    fence: &Fence,
+) -> Result<Client, ClientError> {
     let attempts = plain_client(config, metrics)?;
     let fence = fence.clone();
     let send = service_fn(move |request: Request<Body>| {

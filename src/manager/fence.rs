@@ -73,7 +73,9 @@ mod tests {
     use super::*;
 
     fn may_write(fence: &Fence, now: Instant) -> bool {
-        [Method::POST, Method::PUT, Method::PATCH, Method::DELETE].iter().all(|method| fence.check(method, now).is_ok())
+        [Method::POST, Method::PUT, Method::PATCH, Method::DELETE]
+            .iter()
+            .all(|method| fence.check(method, now).is_ok())
     }
 
     #[test]

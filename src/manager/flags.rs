@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{ArgAction, Args, Parser, ValueEnum};
 
@@ -72,6 +73,16 @@ impl Flags {
     pub fn parse_from_go(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         Self::try_parse_from(normalise(arguments))
     }
+}
+
+/// Prints what clap has to say (an error to standard error; help and the version to standard output) and tells the exit
+/// code that goes with it.
+#[must_use]
+pub fn explain(usage: &clap::Error) -> ExitCode {
+    if usage.print().is_err() {
+        return ExitCode::FAILURE;
+    }
+    ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(1))
 }
 
 /// How to log, in the flags of controller-runtime's `pkg/log/zap`.

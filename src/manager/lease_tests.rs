@@ -144,7 +144,10 @@ fn a_candidate_looks_at_least_every_two_seconds_and_right_after_the_lease_expire
         assert!((seconds(1)..seconds(2)).contains(&pause), "{pause:?}");
         assert_eq!(candidate_pause(Some(seconds(10)), chance), pause);
         let at_expiry = candidate_pause(Some(Duration::from_millis(300)), chance);
-        assert!(at_expiry > Duration::from_millis(300) && at_expiry <= Duration::from_millis(500), "{at_expiry:?}");
+        assert!(
+            at_expiry > Duration::from_millis(300) && at_expiry <= Duration::from_millis(500),
+            "{at_expiry:?}"
+        );
     }
 }
 

@@ -114,6 +114,14 @@ pub enum Error {
         /// Which part.
         part: Part,
     },
+    /// A program beside the cluster did not do as it was told.
+    #[error("the program beside the cluster did not end or take a signal; its output is in {}", log.display())]
+    Companion {
+        /// Its output.
+        log: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A part was asked for that this cluster was started without.
     #[error("this cluster has no {part}: start it with Cluster::full()")]
     NoSuchPart {

@@ -63,22 +63,24 @@ impl Group {
         Ok(Self { guard, id })
     }
 
-    /// Starts a program in the group, its output appended to `log`.
     fn spawn(&self, program: &Program) -> Result<Child> {
-        let log = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&program.log)
-            .map_err(Error::file("open", &program.log))?;
-        let copy = log.try_clone().map_err(Error::file("open", &program.log))?;
-        Command::new(&program.path)
-            .args(&program.arguments)
+        let mut command = Command::new(&program.path);
+        command.args(&program.arguments);
+        self.spawn_command(&mut command, &program.log)
+    }
+
+    /// Starts a program in the group, its output appended to `log`.
+    pub(crate) fn spawn_command(&self, command: &mut Command, log: &Path) -> Result<Child> {
+        let output =
+            OpenOptions::new().create(true).append(true).open(log).map_err(Error::file("open", log))?;
+        let copy = output.try_clone().map_err(Error::file("open", log))?;
+        command
             .stdin(Stdio::null())
-            .stdout(log)
+            .stdout(output)
             .stderr(copy)
             .process_group(self.id.as_raw_nonzero().get())
             .spawn()
-            .map_err(|source| Error::Spawn { program: program.path.clone(), source })
+            .map_err(|source| Error::Spawn { program: command.get_program().into(), source })
     }
 
     /// Kills every process of the group, the guard included, and reaps the guard.
@@ -163,7 +165,7 @@ impl Process {
     }
 }
 
-fn pid(child: &Child) -> io::Result<Pid> {
+pub(crate) fn pid(child: &Child) -> io::Result<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 

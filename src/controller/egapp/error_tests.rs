@@ -15,7 +15,7 @@ fn key() -> ObjectKey {
 }
 
 /// An error as the client makes it of an API server's answer.
-fn answer(code: u16, message: &str, details: Value) -> Error {
+fn answer(code: u16, message: &str, details: &Value) -> Error {
     let status: Status = serde_json::from_value(json!({
         "status": "Failure", "code": code, "message": message, "reason": "", "details": details,
     }))
@@ -57,28 +57,28 @@ fn every_class_of_error_has_its_disposition_and_reason() {
             TRANSIENT,
             Reason::Retrying,
         ),
-        (answer(401, "Unauthorized", none()), Disposition::Blocked, Reason::Forbidden),
-        (answer(403, right, none()), Disposition::Blocked, Reason::Forbidden),
-        (answer(403, quota, none()), Disposition::Blocked, Reason::QuotaExceeded),
+        (answer(401, "Unauthorized", &none()), Disposition::Blocked, Reason::Forbidden),
+        (answer(403, right, &none()), Disposition::Blocked, Reason::Forbidden),
+        (answer(403, quota, &none()), Disposition::Blocked, Reason::QuotaExceeded),
         (
-            answer(403, "it is being terminated", terminating),
+            answer(403, "it is being terminated", &terminating),
             Disposition::Blocked,
             Reason::NamespaceTerminating,
         ),
-        (answer(403, deny, none()), Disposition::Blocked, Reason::AdmissionDenied),
+        (answer(403, deny, &none()), Disposition::Blocked, Reason::AdmissionDenied),
         (
-            answer(404, "namespaces \"team\" not found", none()),
+            answer(404, "namespaces \"team\" not found", &none()),
             Disposition::Gone,
             Reason::NamespaceTerminating,
         ),
-        (answer(409, "conflict", none()), TRANSIENT, Reason::Retrying),
-        (answer(413, "too large", none()), Disposition::TerminalCluster, Reason::AdmissionDenied),
-        (answer(422, "invalid", bad_image), Disposition::TerminalSpec, Reason::InvalidSpec),
-        (answer(422, "invalid", bad_env), Disposition::TerminalCluster, Reason::AdmissionDenied),
-        (answer(500, "broken", none()), TRANSIENT, Reason::Retrying),
-        (answer(504, "timed out", none()), TRANSIENT, Reason::Retrying),
+        (answer(409, "conflict", &none()), TRANSIENT, Reason::Retrying),
+        (answer(413, "too large", &none()), Disposition::TerminalCluster, Reason::AdmissionDenied),
+        (answer(422, "invalid", &bad_image), Disposition::TerminalSpec, Reason::InvalidSpec),
+        (answer(422, "invalid", &bad_env), Disposition::TerminalCluster, Reason::AdmissionDenied),
+        (answer(500, "broken", &none()), TRANSIENT, Reason::Retrying),
+        (answer(504, "timed out", &none()), TRANSIENT, Reason::Retrying),
         (
-            answer(429, "too many requests", json!({ "retryAfterSeconds": 7 })),
+            answer(429, "too many requests", &json!({ "retryAfterSeconds": 7 })),
             Disposition::Transient { at_least: Duration::from_secs(7) },
             Reason::Retrying,
         ),
@@ -118,7 +118,7 @@ fn pauses_follow_the_disposition() {
 
 #[test]
 fn messages_say_what_was_tried_on_what_and_why_it_failed() {
-    let message = answer(403, "User \"op\" cannot patch resource \"deployments\"", json!({})).message();
+    let message = answer(403, "User \"op\" cannot patch resource \"deployments\"", &json!({})).message();
     assert_eq!(
         message,
         "cannot apply Deployment team/web: User \"op\" cannot patch resource \"deployments\"; grant the operator that \
