@@ -79,23 +79,23 @@ test: manifests setup-envtest ## Run every test, the ones on a real control plan
 	@cargo test --workspace $(ARGS)
 
 .PHONY: setup-test-e2e
-setup-test-e2e: binaries setup-envtest ## Start the control plane of the end-to-end test.
-	@$(CLUSTER) up --dir $(CLUSTER_DIR)/e2e
+setup-test-e2e: setup-envtest ## Start the control plane of the end-to-end test.
+	@$(CLUSTER) up --dir $(CLUSTER_DIR)-e2e
 
 .PHONY: test-e2e
 test-e2e: setup-test-e2e ## Deploy to a control plane of its own, run the manager with the deployed rights, undeploy.
-	@trap '$(MAKE) cleanup-test-e2e' EXIT; hack/test-e2e.sh $(CLUSTER_DIR)/e2e
+	@trap '$(MAKE) cleanup-test-e2e' EXIT; hack/test-e2e.sh $(CLUSTER_DIR)-e2e
 
 .PHONY: cleanup-test-e2e
 cleanup-test-e2e: binaries ## Stop the control plane of the end-to-end test.
-	@$(CLUSTER) down --dir $(CLUSTER_DIR)/e2e
+	@$(CLUSTER) down --dir $(CLUSTER_DIR)-e2e
 
 .PHONY: lint
-lint: vet cargo-deny ## Check format, lints, dependencies, docs, and that generated files are up to date.
+lint: vet binaries cargo-deny ## Check format, lints, dependencies, docs, and that generated files are up to date.
 	@cargo fmt --all --check
 	@$(CARGO_DENY) --log-level error check --hide-inclusion-graph bans licenses sources
 	@RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
-	@hack/check-generated.sh
+	@hack/check-generated.sh $(LOCALBIN) $(KUBECTL)
 
 .PHONY: audit
 audit: cargo-deny ## Check the dependencies against the advisory data base, which it downloads.

@@ -12,28 +12,21 @@ assets=$("$bin/cluster" assets)
 
 sample=config/samples/egplatform_v1alpha1_egapp.yaml
 app=egapp-sample
-if [ -n "${KEEP:-}" ]; then
-  dir=$PWD/.cluster
-else
-  dir=$(mktemp -d "${TMPDIR:-/tmp}/pe-app-demo.XXXXXX")
-fi
-mkdir -p "$dir"
-export KUBECONFIG=$dir/kubeconfig PATH=$assets:$PATH
+dir=$PWD/.cluster
+[ -n "${KEEP:-}" ] || dir=$(mktemp -d "${TMPDIR:-/tmp}/pe-app-demo.XXXXXX")
+export KUBECONFIG=$dir/admin.kubeconfig PATH=$assets:$PATH
 
 stop_all() {
   stop_manager "$dir/manager.pid"
-  "$bin/cluster" down --dir "$dir" >>"$dir/cluster.log" 2>&1
+  "$bin/cluster" down --dir "$dir" 2>/dev/null
 }
 
 finish() {
   local status=$?
   trap - EXIT
-  if [ "$status" != 0 ]; then
-    explain_failure "$dir" >&2
-    stop_all || true
-  elif [ -z "${KEEP:-}" ]; then
+  [ "$status" = 0 ] || explain_failure "$dir" >&2
+  if [ "$status" != 0 ] || [ -z "${KEEP:-}" ]; then
     stop_all
-    rm -rf "$dir"
   fi
   exit "$status"
 }
@@ -57,11 +50,13 @@ break_it() {
 fields='{.spec.replicas} {.spec.template.spec.containers[*].image} {.metadata.labels}'
 
 step "A control plane: etcd, kube-apiserver, controller manager, scheduler, simulated nodes"
-"$bin/cluster" up --dir "$dir" >>"$dir/cluster.log" 2>&1 || fail "$(tail -n 3 "$dir/cluster.log")"
+# The CRD goes in before the controllers start: the garbage collector looks for new kinds every 30 s only,
+# and the last step would wait for it.
+output=$("$bin/cluster" up --dir "$dir" --apply config/crd 2>&1) || fail "$output"
 run kubectl get nodes
 
-step "The CRD, as 'make install' installs it"
-make install >"$dir/install.log" 2>&1 || fail "$(tail -n 3 "$dir/install.log")"
+step "The CRD"
+run make install
 run kubectl wait --for=condition=Established crd/egapps.egplatform.platform.evillgenius.com
 
 step "The manager, on this host"

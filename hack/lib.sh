@@ -60,6 +60,7 @@ free_port() {
 start_manager() {
   local log=$1 pid_file=$2 metrics_port probe_port pid
   shift 2
+  stop_manager "$pid_file"
   metrics_port=$(free_port)
   probe_port=$(free_port)
   setsid "$bin/manager" --metrics-bind-address="127.0.0.1:$metrics_port" --metrics-secure=false \
@@ -86,12 +87,17 @@ stop_manager() {
   rm -f "$1"
 }
 
-# explain_failure DIR: says what went wrong and where to look.
+# explain_failure DIR: says what went wrong, and saves the logs of DIR from its removal.
 explain_failure() {
+  local saved log
+  saved=$(mktemp -d "${TMPDIR:-/tmp}/pe-app-logs.XXXXXX")
+  for log in "$1"/*.log "$1/logs"; do
+    [ ! -e "$log" ] || cp -r "$log" "$saved/"
+  done
   printf '\nFAILED in step %d, %s (%s s)%s\n' "$steps" "$title" "$(since "$started")" "${reason:+: $reason}"
-  if [ -s "$1/manager.log" ]; then
-    printf '\nThe last lines of %s:\n' "$1/manager.log"
-    tail -n 15 "$1/manager.log"
+  if [ -s "$saved/manager.log" ]; then
+    printf '\nThe last lines of %s:\n' "$saved/manager.log"
+    tail -n 15 "$saved/manager.log"
   fi
-  printf '\nAll logs are in %s\n' "$1"
+  printf '\nAll logs are in %s\n' "$saved"
 }

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 source hack/lib.sh
 
 assets=$("$bin/cluster" assets)
-export KUBECONFIG=$dir/kubeconfig PATH=$assets:$PATH
+export KUBECONFIG=$dir/admin.kubeconfig PATH=$assets:$PATH
 # A registry with a port, a tag and a digest: all that a name can have.
 image=registry.example.com:5000/platform/pe-app:0.1.0@sha256:$(printf '0%.0s' {1..64})
 namespace=pe-app-system
