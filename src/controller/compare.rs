@@ -57,7 +57,9 @@ fn in_list(desired: &[Value], live: &[Value], path: &str) -> Option<String> {
     desired.iter().find_map(|wanted| {
         let title = title(wanted, keys);
         let path = format!("{path}[{title}]");
-        let Some((position, found)) = live.iter().enumerate().find(|(_, entry)| has_same_keys(wanted, entry, keys)) else {
+        let Some((position, found)) =
+            live.iter().enumerate().find(|(_, entry)| has_same_keys(wanted, entry, keys))
+        else {
             return Some(path);
         };
         // The order of variables decides what `$(NAME)` sees.
@@ -91,10 +93,10 @@ fn key_value<'a>(entry: &'a Value, key: &str) -> Cow<'a, Value> {
 }
 
 fn title(entry: &Value, keys: &[&str]) -> String {
-    let parts = keys.iter().filter_map(|key| entry.get(key)).map(|value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    });
+    let parts = keys
+        .iter()
+        .filter_map(|key| entry.get(key))
+        .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     parts.collect::<Vec<_>>().join(",")
 }
 

@@ -1,11 +1,23 @@
 //! The controllers that the manager runs, and what they share.
 
+pub mod backoff;
+pub mod compare;
+pub mod egapp;
+pub mod key;
+pub mod quantity;
+pub mod queue;
+pub mod slim;
+pub mod store;
+pub mod watch;
+
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
+use self::egapp::EgappController;
+use crate::platform::Platform;
 use crate::server::Gates;
 use crate::telemetry::Metrics;
 
@@ -21,8 +33,10 @@ pub struct Deps {
 
 /// Every controller of the manager.
 #[must_use]
-pub fn all(_deps: &Deps) -> Vec<Box<dyn Controller>> {
-    Vec::new()
+pub fn all(deps: &Deps) -> Vec<Box<dyn Controller>> {
+    let platform = Arc::new(Platform::built_in());
+    let egapp = EgappController::new(deps.client.clone(), platform, &deps.metrics, &deps.gates);
+    vec![Box::new(egapp)]
 }
 
 /// One controller of the manager.

@@ -13,7 +13,8 @@ pub fn is_equal(a: &str, b: &str) -> bool {
 /// The amount in thousandths, rounded up; `None` where the text is no quantity or is too large.
 #[must_use]
 pub fn parse_milli(text: &str) -> Option<i128> {
-    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '+' | '-'))).unwrap_or(text.len());
+    let end =
+        text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '+' | '-'))).unwrap_or(text.len());
     let (number, suffix) = text.split_at_checked(end)?;
     let (base, exponent) = scale(suffix)?;
     let (digits, decimals) = parse_decimal(number)?;
@@ -65,7 +66,14 @@ mod tests {
 
     #[test]
     fn amounts_are_compared_by_value() {
-        let same = [("0.5", "500m"), ("1", "1000m"), ("1Gi", "1024Mi"), ("1k", "1000"), ("1e3", "1k"), ("0.0005", "1m")];
+        let same = [
+            ("0.5", "500m"),
+            ("1", "1000m"),
+            ("1Gi", "1024Mi"),
+            ("1k", "1000"),
+            ("1e3", "1k"),
+            ("0.0005", "1m"),
+        ];
         for (a, b) in same {
             assert!(is_equal(a, b), "{a} = {b}");
         }

@@ -120,7 +120,8 @@ impl<V: Versioned> State<V> {
             others.get(key).is_some_and(|other| other.resource_version() == object.resource_version())
         };
         let gone = before.keys().filter(|key| !self.objects.contains_key(*key));
-        let changed = self.objects.iter().filter(|(key, object)| !is_same(key, object, &before)).map(|(key, _)| key);
+        let changed =
+            self.objects.iter().filter(|(key, object)| !is_same(key, object, &before)).map(|(key, _)| key);
         gone.chain(changed).cloned().collect()
     }
 

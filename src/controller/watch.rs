@@ -77,11 +77,17 @@ pub async fn run<K>(
 #[must_use]
 pub fn status_of(error: &watcher::Error) -> Option<&kube::core::Status> {
     match error {
-        watcher::Error::InitialListFailed(Error::Api(status))
-        | watcher::Error::WatchStartFailed(Error::Api(status))
-        | watcher::Error::WatchFailed(Error::Api(status))
-        | watcher::Error::WatchError(status) => Some(status),
-        _ => None,
+        watcher::Error::WatchError(status) => Some(status),
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => {
+            if let Error::Api(status) = error {
+                Some(status)
+            } else {
+                None
+            }
+        }
+        watcher::Error::NoResourceVersion => None,
     }
 }
 

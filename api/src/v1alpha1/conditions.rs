@@ -87,6 +87,8 @@ words! {
         Suspended,
         /// The cluster changed what the operator applied, in the very same request.
         Overridden,
+        /// A request failed in a way that may pass; it is repeated with growing pauses.
+        Retrying,
         /// The rollout made no progress for longer than the Deployment allows.
         ProgressDeadlineExceeded,
     }

@@ -29,11 +29,11 @@ use super::words::{Environment, Framework, InstanceType};
     doc = "EGApp is an application: its framework, its size, its environment and its number of replicas. The \
            operator makes a Deployment of the same name from it, keeps it that way, and reports in the status.",
     validation = Rule::new("size(self.metadata.name) <= 63")
-        .message("must be no more than 63 characters: a Service of the same name belongs to the app")
+        .message("must have no more than 63 characters, like the name of a Service")
         .field_path(".metadata.name"),
     validation = Rule::new("self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')")
         .message("must consist of lower-case letters, digits and '-', start with a letter and end with a letter or \
-                  digit: a Service of the same name belongs to the app")
+                  digit, like the name of a Service")
         .field_path(".metadata.name"),
     scale(
         spec_replicas_path = ".spec.replicaCount",
@@ -67,8 +67,8 @@ pub struct EGAppSpec {
     #[serde(default, deserialize_with = "empty_is_unset", skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63), extend("x-kubernetes-validations" = [{
         "rule": "self.matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')",
-        "message": "must be empty or consist of letters, digits, '-', '_' and '.', and start and end with a letter \
-                    or digit: it becomes the value of a label",
+        "message": "must be empty or consist of letters, digits, '-', '_' and '.', starting and ending with a letter \
+                    or digit, like the value of a label",
     }]))]
     pub app_id: Option<String>,
 
@@ -105,12 +105,12 @@ pub struct EGAppSpec {
     #[schemars(length(max = 512), extend("x-kubernetes-validations" = [
         {
             "rule": "self != ''",
-            "message": "must not be empty: name an image, e.g. registry.example.com/team/web:1.4.2, or leave the \
+            "message": "must not be empty; name an image such as registry.example.com/team/web:1.4.2, or leave the \
                         field out to run the framework's starter image",
         },
         {
             "rule": "self.matches('^[!-~]*$')",
-            "message": "must be one image reference, without white space, control or non-ASCII characters, e.g. \
+            "message": "must be one image reference without white space, control or non-ASCII characters, such as \
                         registry.example.com/team/web:1.4.2",
         },
     ]))]

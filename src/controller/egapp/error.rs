@@ -32,8 +32,10 @@ pub enum Error {
         owner: Option<Box<str>>,
     },
     /// Something in the cluster changed what was applied, in the very same request.
-    #[error("Deployment {key} does not keep {field} as it was applied: an admission policy or webhook of the cluster \
-             changes it; it is not applied again before it or the EGApp changes")]
+    #[error(
+        "Deployment {key} does not keep {field} as it was applied: an admission policy or webhook of the cluster \
+             changes it; it is not applied again before it or the EGApp changes"
+    )]
     Overridden {
         /// The child.
         key: ObjectKey,

@@ -1,22 +1,22 @@
 //! The EGApp controller: makes a Deployment from each EGApp, keeps it so, and reports. This module is the driver:
 //! watches in, passes out; what a pass does stands in [`reconcile`].
 
-mod apply;
-mod cluster;
-mod context;
-mod desired;
-mod error;
-mod memory;
-mod names;
-mod observe;
-mod pace;
+pub mod apply;
+pub mod cluster;
+pub mod context;
+pub mod desired;
+pub mod error;
+pub mod memory;
+pub mod names;
+pub mod observe;
+pub mod pace;
 pub mod rbac;
-mod reconcile;
-mod refusal;
-mod status;
-mod validate;
-mod watches;
-mod worker;
+pub mod reconcile;
+pub mod refusal;
+pub mod status;
+pub mod validate;
+pub mod watches;
+pub mod worker;
 
 use std::sync::Arc;
 
@@ -68,7 +68,8 @@ impl EgappController {
             pace: Pace::default(),
             memories: Memories::default(),
         });
-        let watches = Arc::new(Watches::new(Arc::clone(&ctx), Arc::clone(&queue), Arc::clone(&sync), metrics));
+        let watches =
+            Arc::new(Watches::new(Arc::clone(&ctx), Arc::clone(&queue), Arc::clone(&sync), metrics));
         Self { ctx, queue, sync, watches }
     }
 }
@@ -91,7 +92,8 @@ impl Controller for EgappController {
                 () = stop.cancelled() => return,
                 () = sync.complete() => (),
             }
-            let workers = (0..WORKERS).map(|_| tokio::spawn(worker::run(Arc::clone(&ctx), Arc::clone(&queue))));
+            let workers =
+                (0..WORKERS).map(|_| tokio::spawn(worker::run(Arc::clone(&ctx), Arc::clone(&queue))));
             let workers = join_all(workers);
             stop.cancelled().await;
             queue.close();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::cluster::{Cluster, LiveDeployment};
+use super::cluster::{Caches, LiveDeployment};
 use crate::controller::key::ObjectKey;
 
 /// What exists of an EGApp.
@@ -36,12 +36,14 @@ pub enum Ownership {
 
 /// Looks up everything that belongs to the EGApp with that name and uid.
 #[must_use]
-pub fn observe(cluster: &Cluster, key: &ObjectKey, uid: &str) -> Observed {
-    let deployment = cluster.deployments.get(key);
+pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
+    let deployment = caches.deployments.get(key);
     let ownership = ownership(deployment.as_deref(), uid);
     let pods = match ownership {
         Ownership::Predecessor | Ownership::Foreign(_) => Vec::new(),
-        Ownership::Absent | Ownership::Ours | Ownership::Terminating | Ownership::Orphan => cluster.pods.names(key),
+        Ownership::Absent | Ownership::Ours | Ownership::Terminating | Ownership::Orphan => {
+            caches.pods.names(key)
+        }
     };
     Observed { deployment, ownership, pods }
 }

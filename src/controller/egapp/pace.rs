@@ -24,25 +24,35 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Whether a moving status may be written at `now`; if not, how long to wait before asking again.
+    /// Whether a moving status may be written at `now`.
     ///
     /// `since` is the app's own: when its status began to differ from the written one. It is set here, and to be
     /// cleared by the caller after a write.
+    ///
+    /// # Errors
+    /// If not: how long to wait before asking again.
     pub fn admit(&self, since: &mut Option<Instant>, now: Instant, seed: &str) -> Result<(), Duration> {
         let began = *since.get_or_insert(now);
         let waited = now.saturating_duration_since(began);
-        if waited < SETTLE {
-            return Err(SETTLE - waited);
+        let left = SETTLE.saturating_sub(waited);
+        if !left.is_zero() {
+            return Err(left);
         }
+        if self.take_turn(now) {
+            return Ok(());
+        }
+        // Not a place in a line: most that ask again have settled by then, and a lone app must not queue behind them.
+        let round = u32::try_from(waited.as_millis()).unwrap_or(u32::MAX);
+        Err(SETTLE + jitter(SETTLE, seed, round))
+    }
+
+    fn take_turn(&self, now: Instant) -> bool {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        if next.is_some_and(|next| now < next) {
-            // Not a place in a line: most that ask again have settled by then, and a lone app must not queue
-            // behind them.
-            let round = u32::try_from(waited.as_millis()).unwrap_or(u32::MAX);
-            return Err(SETTLE + jitter(SETTLE, seed, round));
+        let is_free = next.is_none_or(|next| now >= next);
+        if is_free {
+            *next = Some(now + INTERVAL);
         }
-        *next = Some(now + INTERVAL);
-        Ok(())
+        is_free
     }
 }
 

@@ -45,7 +45,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
     if advance.is_gone {
         return Pass::default();
     }
-    let observed = observe(&ctx.cluster, key, uid);
+    let observed = observe(&ctx.cluster.caches, key, uid);
     let outcome = match &advance.failure {
         Some(error) => Outcome::Failed(error),
         None if app.spec.suspend => Outcome::Suspended,
@@ -79,7 +79,7 @@ struct Advance {
 }
 
 async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memory) -> Advance {
-    let observed = observe(&ctx.cluster, key, app.metadata.uid.as_deref().unwrap_or_default());
+    let observed = observe(&ctx.cluster.caches, key, app.metadata.uid.as_deref().unwrap_or_default());
     let situation = situation(app, &observed);
     let workload = match validate(app, &ctx.platform) {
         Ok(workload) => workload,
@@ -125,7 +125,8 @@ async fn confirm(ctx: &Context, key: &ObjectKey, app: &EGApp, observed: &Observe
 
 /// A number that stays the same for as long as a repeated try would meet the same EGApp and the same Deployment.
 fn situation(app: &EGApp, observed: &Observed) -> u64 {
-    let child = observed.deployment.as_ref().map(|live| (&live.uid, live.details.as_ref().map(|d| d.generation)));
+    let child =
+        observed.deployment.as_ref().map(|live| (&live.uid, live.details.as_ref().map(|d| d.generation)));
     fnv1a(format!("{:?} {child:?}", app.metadata.generation).as_bytes())
 }
 
@@ -135,13 +136,21 @@ fn failed(key: &ObjectKey, situation: u64, memory: &mut Memory, error: Error) ->
         return Advance { is_gone: true, ..Advance::default() };
     }
     let (seed, error) = (key.to_string(), Arc::new(error));
-    let (count, wait) = memory.failure.record(Arc::clone(&error), situation, Instant::now(), |count| {
-        disposition.requeue(count, &seed)
-    });
+    let (count, wait) = memory
+        .failure
+        .record(Arc::clone(&error), situation, Instant::now(), |count| disposition.requeue(count, &seed));
     // What a look at the local copies finds is found again with every event: it is news once.
     if count == 1 || error.costs_a_request() {
         let (class, reason) = (disposition.class(), error.reason().as_str());
-        warn!(namespace = key.namespace(), name = key.name(), class, reason, failures = count, "{}", error.message());
+        warn!(
+            namespace = key.namespace(),
+            name = key.name(),
+            class,
+            reason,
+            failures = count,
+            "{}",
+            error.message()
+        );
     }
     Advance {
         is_too_soon_to_tell: is_too_soon(&error, count),
@@ -172,7 +181,7 @@ async fn write_status(
     }
     let (now, seed) = (Instant::now(), key.to_string());
     let situation = fnv1a(&app.metadata.generation.unwrap_or(0).to_be_bytes());
-    if let Some((_, _, left)) = memory.status_failure.gate(situation, now) {
+    if let Some(((), _, left)) = memory.status_failure.gate(situation, now) {
         return Ok(left);
     }
     if !verdict.is_settled
@@ -191,7 +200,8 @@ async fn write_status(
         Err(error) => {
             warn!(namespace = key.namespace(), name = key.name(), "{}", error.message());
             let disposition = error.disposition();
-            let (_, wait) = memory.status_failure.record((), situation, now, |count| disposition.requeue(count, &seed));
+            let (_, wait) =
+                memory.status_failure.record((), situation, now, |count| disposition.requeue(count, &seed));
             Err((Arc::new(error), wait))
         }
     }
@@ -208,17 +218,27 @@ fn status_patch(uid: &str, status: &EGAppStatus) -> serde_json::Value {
 }
 
 /// Reports an EGApp that this release cannot decode: in the log, and in its conditions if the API server lets us.
-pub async fn report_undecodable(ctx: &Context, key: &ObjectKey, app: &Undecodable, memory: &mut Memory) -> Pass {
+pub async fn report_undecodable(
+    ctx: &Context,
+    key: &ObjectKey,
+    app: &Undecodable,
+    memory: &mut Memory,
+) -> Pass {
     if app.is_terminating || memory.reported_undecodable == Some(app.generation) {
         return Pass::default();
     }
     let message = format!("this release of the operator cannot read the EGApp: {}", app.error);
     warn!(namespace = key.namespace(), name = key.name(), "{message}");
-    let status = super::status::undecodable(app.generation, key.name(), message, Timestamp::now());
+    let status = super::status::undecodable(app.generation, key.name(), &message, Timestamp::now());
     match ctx.cluster.apply_status(key, &status_patch(&app.uid, &status)).await {
         Ok(()) => memory.reported_undecodable = Some(app.generation),
         Err(error) if error.disposition().is_terminal() => {
-            info!(namespace = key.namespace(), name = key.name(), "its status stays unwritten: {}", error.message());
+            info!(
+                namespace = key.namespace(),
+                name = key.name(),
+                "its status stays unwritten: {}",
+                error.message()
+            );
             memory.reported_undecodable = Some(app.generation);
         }
         Err(error) => {

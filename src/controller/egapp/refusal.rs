@@ -26,14 +26,13 @@ const TRANSIENT: Disposition = Disposition::Transient { at_least: Duration::ZERO
 /// Classifies a failed request.
 #[must_use]
 pub fn classify(error: &kube::Error) -> Refusal {
-    let (disposition, reason, sentence) = match error {
-        kube::Error::Api(status) => return classify_status(status),
-        kube::Error::SerdeError(error) => (Disposition::Defect, Reason::Retrying, error.to_string()),
-        kube::Error::BuildRequest(error) => (Disposition::Defect, Reason::Retrying, error.to_string()),
-        // Everything else is a connection, TLS or credentials problem.
-        other => (TRANSIENT, Reason::Retrying, innermost(other)),
-    };
-    Refusal { disposition, reason, sentence, advice: "" }
+    if let kube::Error::Api(status) = error {
+        return classify_status(status);
+    }
+    let is_ours = matches!(error, kube::Error::SerdeError(_) | kube::Error::BuildRequest(_));
+    // Everything else is a connection, TLS or credentials problem.
+    let disposition = if is_ours { Disposition::Defect } else { TRANSIENT };
+    Refusal { disposition, reason: Reason::Retrying, sentence: innermost(error), advice: "" }
 }
 
 fn classify_status(status: &Status) -> Refusal {
@@ -55,7 +54,10 @@ fn classify_status(status: &Status) -> Refusal {
 /// 403 is the answer of the authorizer, of the quota, of a namespace in deletion and of every other admission step.
 fn classify_forbidden(status: &Status) -> (Disposition, Reason, &'static str) {
     let has_cause = |reason: &str| {
-        status.details.as_ref().is_some_and(|details| details.causes.iter().any(|cause| cause.reason == reason))
+        status
+            .details
+            .as_ref()
+            .is_some_and(|details| details.causes.iter().any(|cause| cause.reason == reason))
     };
     let (reason, advice) = if has_cause("NamespaceTerminating") {
         (Reason::NamespaceTerminating, "")
@@ -72,9 +74,11 @@ fn classify_forbidden(status: &Status) -> (Disposition, Reason, &'static str) {
 /// 422 and its relatives: on a value of the user's they end with an edit; on ours, somebody changed the live object
 /// into something that our fields do not fit into.
 fn classify_invalid(status: &Status) -> (Disposition, Reason, &'static str) {
-    let is_users = |field: &str| field.ends_with(".image") || field == "spec.replicas";
-    let names_users_value =
-        status.details.as_ref().is_some_and(|details| details.causes.iter().any(|cause| is_users(&cause.field)));
+    let is_users = |field: &str| field == "spec.replicas" || field.rsplit('.').next() == Some("image");
+    let names_users_value = status
+        .details
+        .as_ref()
+        .is_some_and(|details| details.causes.iter().any(|cause| is_users(&cause.field)));
     if names_users_value {
         return (Disposition::TerminalSpec, Reason::InvalidSpec, "");
     }

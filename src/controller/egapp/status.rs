@@ -8,9 +8,7 @@ use super::error::{Disposition, Error};
 use super::names;
 use super::observe::{Observed, Ownership};
 use super::validate::Image;
-use egapp_api::v1alpha1::{
-    ConditionStatus, ConditionType, EGApp, EGAppStatus, MAX_LISTED_PODS, Reason,
-};
+use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, EGAppStatus, MAX_LISTED_PODS, Reason};
 
 /// How far the pass over an EGApp came.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +72,9 @@ pub fn status(
     let is_settled = match outcome {
         Outcome::InSync if !rollout.is_past_deadline => is_complete,
         // The news is told at once; what the pods do meanwhile can wait its turn.
-        Outcome::InSync | Outcome::Suspended | Outcome::Failed(_) => is_complete || is_ready_news(previous, &status),
+        Outcome::InSync | Outcome::Suspended | Outcome::Failed(_) => {
+            is_complete || is_ready_news(previous, &status)
+        }
     };
     Verdict { status, is_settled }
 }
@@ -90,14 +90,17 @@ struct Rollout {
 
 impl Rollout {
     fn of(observed: &Observed, desired: i32) -> Self {
-        let is_ours = matches!(observed.ownership, Ownership::Ours | Ownership::Terminating | Ownership::Orphan);
-        let details = observed.deployment.as_ref().filter(|_| is_ours).and_then(|live| live.details.as_deref());
+        let is_ours =
+            matches!(observed.ownership, Ownership::Ours | Ownership::Terminating | Ownership::Orphan);
+        let details =
+            observed.deployment.as_ref().filter(|_| is_ours).and_then(|live| live.details.as_deref());
         let Some(details) = details else {
             let is_waiting = observed.ownership == Ownership::Predecessor;
             return Self { state: State::default(), is_waiting, is_complete: false, is_past_deadline: false };
         };
         let state = details.status;
-        let is_seen = state.observed_generation >= details.generation && observed.ownership == Ownership::Ours;
+        let is_seen =
+            state.observed_generation >= details.generation && observed.ownership == Ownership::Ours;
         let counts = [state.replicas, state.updated_replicas, state.ready_replicas, state.available_replicas];
         Self {
             state,
@@ -157,9 +160,12 @@ fn summarize(outcome: Outcome<'_>, rollout: Rollout, image: Option<&Image>, desi
 
 fn done(image: Option<&Image>, desired: i32) -> (Reason, String) {
     match image {
-        _ if desired == 0 => (Reason::ScaledToZero, "scaled to zero: no replica is wanted, and none runs".to_owned()),
+        _ if desired == 0 => {
+            (Reason::ScaledToZero, "scaled to zero: no replica is wanted, and none runs".to_owned())
+        }
         Some(image) if image.is_starter => {
-            let text = "all replicas are available, and run the framework's starter: set spec.image to run your own";
+            let text =
+                "all replicas are available, and run the framework's starter: set spec.image to run your own";
             (Reason::StarterImage, text.to_owned())
         }
         _ => (Reason::Available, "all replicas are up to date and available".to_owned()),
@@ -191,6 +197,7 @@ fn conditions(app: &EGApp, summary: &Summary, is_available: bool, now: Timestamp
     conditions
 }
 
+#[derive(Clone, Copy)]
 struct Wanted<'a> {
     type_: ConditionType,
     status: ConditionStatus,
@@ -212,7 +219,8 @@ fn condition(
         reason: wanted.reason.as_str().to_owned(),
         message: wanted.message.to_owned(),
         observed_generation: generation,
-        last_transition_time: unchanged.map_or_else(|| whole_seconds(now), |previous| previous.last_transition_time.clone()),
+        last_transition_time: unchanged
+            .map_or_else(|| whole_seconds(now), |previous| previous.last_transition_time.clone()),
     }
 }
 
@@ -231,9 +239,9 @@ fn is_ready_news(previous: Option<&EGAppStatus>, status: &EGAppStatus) -> bool {
 
 /// The status of an EGApp that this release cannot decode: nothing of its spec is known.
 #[must_use]
-pub fn undecodable(generation: i64, name: &str, message: String, now: Timestamp) -> EGAppStatus {
+pub fn undecodable(generation: i64, name: &str, message: &str, now: Timestamp) -> EGAppStatus {
     let new = |type_, status| {
-        let wanted = Wanted { type_, status, reason: Reason::InvalidSpec, message: &message };
+        let wanted = Wanted { type_, status, reason: Reason::InvalidSpec, message };
         condition(None, wanted, Some(generation), now)
     };
     EGAppStatus {
@@ -246,7 +254,3 @@ pub fn undecodable(generation: i64, name: &str, message: String, now: Timestamp)
         ..EGAppStatus::default()
     }
 }
-
-#[cfg(test)]
-#[path = "status_tests.rs"]
-mod tests;

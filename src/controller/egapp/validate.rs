@@ -52,7 +52,9 @@ pub struct Image {
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum SpecError {
     /// A word this release does not know.
-    #[error("spec.{field} holds a value that this release of the operator does not know; use one of {allowed}")]
+    #[error(
+        "spec.{field} holds a value that this release of the operator does not know; use one of {allowed}"
+    )]
     UnknownWord {
         /// Field of the spec.
         field: &'static str,
@@ -60,7 +62,9 @@ pub enum SpecError {
         allowed: String,
     },
     /// The name does not fit into a label.
-    #[error("metadata.name has {length} characters, and 63 is the most that fits a label; create it anew with a shorter name")]
+    #[error(
+        "metadata.name has {length} characters, and 63 is the most that fits a label; create it anew with a shorter name"
+    )]
     NameTooLong {
         /// Characters of the name.
         length: usize,
@@ -89,13 +93,12 @@ pub fn validate(app: &EGApp, platform: &Platform) -> Result<Workload, SpecError>
     if spec.environment == Environment::Unknown {
         return Err(unknown("environment", &Environment::ALL));
     }
-    let size = platform
-        .size(spec.instance_type)
-        .ok_or_else(|| unknown("instanceType", &InstanceType::ALL))?;
+    let size =
+        platform.size(spec.instance_type).ok_or_else(|| unknown("instanceType", &InstanceType::ALL))?;
     Ok(Workload {
         name,
         namespace: app.metadata.namespace.clone().unwrap_or_default(),
-        owner: app.controller_owner_ref(&()).filter(|owner| !owner.uid.is_empty()).ok_or(SpecError::NoUid)?,
+        owner: owner_reference(app)?,
         app_id: spec.app_id.clone(),
         framework: spec.framework,
         instance_type: spec.instance_type,
@@ -104,6 +107,13 @@ pub fn validate(app: &EGApp, platform: &Platform) -> Result<Workload, SpecError>
         size: size.clone(),
         image: resolve_image(app, platform)?,
     })
+}
+
+/// `blockOwnerDeletion` makes `kubectl delete --cascade=foreground` wait for the child.
+fn owner_reference(app: &EGApp) -> Result<OwnerReference, SpecError> {
+    let reference =
+        app.controller_owner_ref(&()).filter(|owner| !owner.uid.is_empty()).ok_or(SpecError::NoUid)?;
+    Ok(OwnerReference { block_owner_deletion: Some(true), ..reference })
 }
 
 /// `spec.image`, else the framework's starter.

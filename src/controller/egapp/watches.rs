@@ -1,6 +1,7 @@
 //! The watches of this controller: what each kind's events mean for which EGApp. I/O.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::join3;
@@ -11,7 +12,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::cluster::{AppEntry, LiveDeployment};
+use super::cluster::{AppEntry, DeploymentView, LiveDeployment, PodView};
 use super::context::Context;
 use crate::controller::key::ObjectKey;
 use crate::controller::queue::WorkQueue;
@@ -49,12 +50,14 @@ impl Kind {
 
 impl Sync {
     /// Nothing has been listed yet.
+    #[must_use]
     pub fn new(gates: &Gates) -> Self {
         let missing = BTreeSet::from([Kind::Egapps, Kind::Deployments, Kind::Pods]);
         let (caches, crd) = (gates.add("caches-synced"), gates.add("crd-established"));
         crd.not_ready("EGApps have not been listed yet");
-        let sync = Self { missing: Mutex::new(missing), is_complete: watch::Sender::new(false), caches, crd };
-        sync.tell(&sync.missing.lock().unwrap_or_else(PoisonError::into_inner));
+        let is_complete = watch::Sender::new(false);
+        let sync = Self { missing: Mutex::new(missing.clone()), is_complete, caches, crd };
+        sync.tell(&missing);
         sync
     }
 
@@ -65,8 +68,11 @@ impl Sync {
     }
 
     fn listed(&self, kind: Kind) {
-        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        if missing.remove(&kind) {
+        let still_missing = {
+            let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+            missing.remove(&kind).then(|| missing.clone())
+        };
+        if let Some(missing) = still_missing {
             info!(kind = kind.title(), "listed for the first time");
             self.tell(&missing);
         }
@@ -93,13 +99,14 @@ pub struct Watches {
     sync: Arc<Sync>,
     deployment_metrics: WatchMetrics,
     pod_metrics: WatchMetrics,
+    has_undecodable: AtomicBool,
 }
 
 impl Watches {
     /// Watches that fill the copies of `ctx` and queue what changed.
     pub fn new(ctx: Arc<Context>, queue: Arc<WorkQueue>, sync: Arc<Sync>, metrics: &Metrics) -> Self {
         let (deployment_metrics, pod_metrics) = (metrics.watch("Deployment"), metrics.watch("Pod"));
-        Self { ctx, queue, sync, deployment_metrics, pod_metrics }
+        Self { ctx, queue, sync, deployment_metrics, pod_metrics, has_undecodable: AtomicBool::new(false) }
     }
 
     /// Watches until `stop` is cancelled.
@@ -111,23 +118,23 @@ impl Watches {
             Api::all(client()),
             everything.clone(),
             self.ctx.app_metrics.clone(),
-            self.observer(Kind::Egapps, |watches, event| watches.app(event)),
+            self.observer(Kind::Egapps, Self::app),
             stop.clone(),
         );
-        let deployments = watch_loop::run(
+        let deployments = watch_loop::run::<DeploymentView>(
             Api::all(client()),
             everything,
             self.deployment_metrics.clone(),
             self.observer(Kind::Deployments, |watches, event| {
-                watches.ctx.cluster.deployments.handle(map_event(event, LiveDeployment::from))
+                watches.ctx.cluster.caches.deployments.handle(map_event(event, LiveDeployment::from))
             }),
             stop.clone(),
         );
-        let pods = watch_loop::run(
+        let pods = watch_loop::run::<PodView>(
             Api::all(client()),
             ours,
             self.pod_metrics.clone(),
-            self.observer(Kind::Pods, |watches, event| watches.ctx.cluster.pods.handle(event)),
+            self.observer(Kind::Pods, |watches, event| watches.ctx.cluster.caches.pods.handle(event)),
             stop,
         );
         join3(apps, deployments, pods).await;
@@ -141,9 +148,20 @@ impl Watches {
         KindObserver { watches: self, kind, handle }
     }
 
+    /// Keeps the gauge of EGApps that do not decode. They are rare: a healthy event costs one look at its own object.
+    fn count_undecodable(&self, touched: &[ObjectKey]) {
+        let apps = &self.ctx.cluster.caches.apps;
+        let is_bad = |key: &ObjectKey| apps.get(key).is_some_and(|entry| entry.app.is_err());
+        if self.has_undecodable.load(Ordering::Relaxed) || touched.iter().any(is_bad) {
+            let count = apps.count(|entry| entry.app.is_err());
+            self.has_undecodable.store(count > 0, Ordering::Relaxed);
+            self.ctx.app_metrics.undecodable(count);
+        }
+    }
+
     fn app(&self, event: Event<DeserializeGuard<EGApp>>) -> Vec<ObjectKey> {
-        let touched = self.ctx.cluster.apps.handle(map_event(event, AppEntry::from));
-        self.ctx.app_metrics.undecodable(self.ctx.cluster.apps.count(|entry| entry.app.is_err()));
+        let touched = self.ctx.cluster.caches.apps.handle(map_event(event, AppEntry::from));
+        self.count_undecodable(&touched);
         touched
     }
 }
@@ -160,7 +178,7 @@ impl<K, H: Fn(&Watches, Event<K>) -> Vec<ObjectKey> + Send> Observer<K> for Kind
         let is_list_complete = matches!(event, Event::InitDone);
         for key in (self.handle)(self.watches, event) {
             // Foreign Deployments of names that no EGApp has are nobody's business here.
-            if self.kind == Kind::Egapps || self.watches.ctx.cluster.apps.get(&key).is_some() {
+            if self.kind == Kind::Egapps || self.watches.ctx.cluster.caches.apps.get(&key).is_some() {
                 self.watches.queue.add(key);
             }
         }

@@ -44,7 +44,7 @@ pub async fn run(ctx: Arc<Context>, queue: Arc<WorkQueue>) {
 
 /// One pass over the app of that key, and when to look again; `None` where there is nothing to look at.
 async fn pass(ctx: &Context, key: &ObjectKey) -> (Outcome, Option<Duration>) {
-    let Some(entry) = ctx.cluster.apps.get(key) else {
+    let Some(entry) = ctx.cluster.caches.apps.get(key) else {
         ctx.memories.forget(key);
         return (Outcome::Success, None);
     };
@@ -63,13 +63,21 @@ async fn pass(ctx: &Context, key: &ObjectKey) -> (Outcome, Option<Duration>) {
     let decision = match result {
         Ok(Ok(pass)) => after(ctx, key, &pass),
         Ok(Err(_)) => {
-            error!(namespace = key.namespace(), name = key.name(), "the pass panicked: a defect of the operator");
+            error!(
+                namespace = key.namespace(),
+                name = key.name(),
+                "the pass panicked: a defect of the operator"
+            );
             ctx.metrics.error_class(Disposition::Defect.class());
             (Outcome::Panic, Some(RECHECK))
         }
         Err(_) => {
             let seconds = PASS_TIMEOUT.as_secs();
-            error!(namespace = key.namespace(), name = key.name(), "the pass took over {seconds} s and was abandoned");
+            error!(
+                namespace = key.namespace(),
+                name = key.name(),
+                "the pass took over {seconds} s and was abandoned"
+            );
             (Outcome::Timeout, Some(PASS_TIMEOUT))
         }
     };

@@ -9,10 +9,10 @@ use kube::core::ObjectMeta;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::controller::egapp::names;
 use crate::controller::key::ObjectKey;
 use crate::controller::slim;
 use crate::controller::store::{Versioned, parse_resource_version};
-use crate::controller::egapp::names;
 use egapp_api::labels;
 use egapp_api::v1alpha1::EGApp;
 
@@ -113,8 +113,10 @@ impl From<DeploymentView> for LiveDeployment {
         let DeploymentView { metadata, spec, status } = view;
         let key = ObjectKey::of(&metadata);
         let controller = controller_of(&metadata);
-        let is_labelled =
-            metadata.labels.as_ref().is_some_and(|labels| labels.get(labels::EGAPP).map(String::as_str) == Some(key.name()));
+        let is_labelled = metadata
+            .labels
+            .as_ref()
+            .is_some_and(|labels| labels.get(labels::EGAPP).map(String::as_str) == Some(key.name()));
         let is_candidate = is_labelled || controller.as_ref().is_some_and(|owner| owner.is_namesake);
         Self {
             resource_version: parse_resource_version(metadata.resource_version.as_deref()),
@@ -127,7 +129,12 @@ impl From<DeploymentView> for LiveDeployment {
 }
 
 impl Details {
-    fn new(key: &ObjectKey, metadata: ObjectMeta, spec: Option<Value>, status: Option<DeploymentStatus>) -> Self {
+    fn new(
+        key: &ObjectKey,
+        metadata: ObjectMeta,
+        spec: Option<Value>,
+        status: Option<DeploymentStatus>,
+    ) -> Self {
         let annotations: serde_json::Map<_, _> = metadata
             .annotations
             .into_iter()
@@ -174,9 +181,9 @@ impl From<DeploymentStatus> for State {
             ..Self::default()
         };
         for condition in status.conditions.into_iter().flatten() {
-            match (condition.type_.as_str(), condition.status.as_str()) {
-                ("Available", "True") => state.is_available = true,
-                ("Progressing", "False") => {
+            match (condition.type_.as_deref(), condition.status.as_deref()) {
+                (Some("Available"), Some("True")) => state.is_available = true,
+                (Some("Progressing"), Some("False")) => {
                     state.is_past_deadline = condition.reason.as_deref() == Some("ProgressDeadlineExceeded");
                 }
                 _ => (),

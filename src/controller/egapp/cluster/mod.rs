@@ -9,7 +9,7 @@ use std::time::Duration;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use kube::core::DeserializeGuard;
-use serde::Serialize;
+use serde_json::Value;
 
 use super::error::{Call, Error};
 use super::names;
@@ -24,14 +24,21 @@ pub use pods::{PodIndex, PodView};
 /// No single request takes longer; the client itself would wait for ever on a connection that died silently.
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Local copies of what the controller reads, and its writes.
-pub struct Cluster {
+/// Local copies of what the controller reads.
+#[derive(Default)]
+pub struct Caches {
     /// Every EGApp.
     pub apps: Store<AppEntry>,
     /// Every Deployment; of foreign ones only the identity.
     pub deployments: Store<LiveDeployment>,
     /// The live pods of every EGApp.
     pub pods: PodIndex,
+}
+
+/// Local copies to read from, and the client to write with.
+pub struct Cluster {
+    /// Complete before the first pass.
+    pub caches: Caches,
     client: Client,
 }
 
@@ -39,7 +46,7 @@ impl Cluster {
     /// A view with empty copies.
     #[must_use]
     pub fn new(client: Client) -> Self {
-        Self { apps: Store::default(), deployments: Store::default(), pods: PodIndex::default(), client }
+        Self { caches: Caches::default(), client }
     }
 
     /// The client behind the view.
@@ -52,17 +59,14 @@ impl Cluster {
     ///
     /// # Errors
     /// When the API server refuses or does not answer.
-    pub async fn apply_deployment(
-        &self,
-        key: &ObjectKey,
-        desired: &(impl Serialize + Sync),
-    ) -> Result<LiveDeployment, Error> {
+    pub async fn apply_deployment(&self, key: &ObjectKey, desired: &Value) -> Result<LiveDeployment, Error> {
         let api: Api<DeploymentView> = Api::namespaced(self.client(), key.namespace());
-        let ticket = self.deployments.ticket();
+        let ticket = self.caches.deployments.ticket();
         let (params, patch) = (apply_params(), Patch::Apply(desired));
-        let reply = timed(Call::new("apply", "Deployment", key), api.patch(key.name(), &params, &patch)).await?;
+        let reply =
+            timed(Call::new("apply", "Deployment", key), api.patch(key.name(), &params, &patch)).await?;
         let live = LiveDeployment::from(reply);
-        self.deployments.learn(ticket, live.clone());
+        self.caches.deployments.learn(ticket, live.clone());
         Ok(live)
     }
 
@@ -70,12 +74,12 @@ impl Cluster {
     ///
     /// # Errors
     /// When the API server refuses or does not answer.
-    pub async fn apply_status(&self, key: &ObjectKey, object: &(impl Serialize + Sync)) -> Result<(), Error> {
-        let ticket = self.apps.ticket();
+    pub async fn apply_status(&self, key: &ObjectKey, object: &Value) -> Result<(), Error> {
+        let ticket = self.caches.apps.ticket();
         let (api, params, patch) = (self.apps_of(key), apply_params(), Patch::Apply(object));
         let call = Call::new("apply", "the status of EGApp", key);
         let reply = timed(call, api.patch_status(key.name(), &params, &patch)).await?;
-        self.apps.learn(ticket, AppEntry::from(reply));
+        self.caches.apps.learn(ticket, AppEntry::from(reply));
         Ok(())
     }
 
@@ -84,12 +88,12 @@ impl Cluster {
     /// # Errors
     /// When the API server refuses or does not answer.
     pub async fn read_app(&self, key: &ObjectKey) -> Result<Option<AppEntry>, Error> {
-        let ticket = self.apps.ticket();
+        let ticket = self.caches.apps.ticket();
         let api = self.apps_of(key);
         let reply = timed(Call::new("get", "EGApp", key), api.get_opt(key.name())).await?;
         let entry = reply.map(AppEntry::from);
         if let Some(entry) = &entry {
-            self.apps.learn(ticket, entry.clone());
+            self.caches.apps.learn(ticket, entry.clone());
         }
         Ok(entry)
     }

@@ -133,7 +133,8 @@ impl State {
         }
         // A live pod that is not its labelled app's: the label may have been changed by hand.
         let holds_it = |(app, pods): (&ObjectKey, &Pods)| {
-            (app.namespace() == pod.metadata.namespace.as_deref()? && pods.contains(name)).then(|| app.clone())
+            (app.namespace() == pod.metadata.namespace.as_deref()? && pods.contains(name))
+                .then(|| app.clone())
         };
         let former: Vec<_> = self.apps.iter().filter_map(holds_it).collect();
         former.into_iter().filter(|app| self.remove_from(app, name)).collect()
@@ -163,7 +164,8 @@ fn labelled_app(pod: &PodView) -> Option<ObjectKey> {
 fn live_pod_of_app(pod: &PodView) -> Option<(ObjectKey, Box<str>)> {
     let app = labelled_app(pod)?;
     let hash = pod.metadata.labels.as_ref()?.get("pod-template-hash")?;
-    let owner = pod.metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))?;
+    let owner =
+        pod.metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))?;
     let is_owned = owner.kind == "ReplicaSet" && owner.name == format!("{}-{hash}", app.name());
     (is_live(pod) && is_owned).then_some((app, pod.metadata.name.as_deref()?.into()))
 }

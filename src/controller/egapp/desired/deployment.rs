@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{
-    Capabilities, Container, PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements, SeccompProfile,
-    SecurityContext,
+    Capabilities, Container, PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements,
+    SeccompProfile, SecurityContext,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -31,7 +31,7 @@ pub(super) fn desired_deployment(workload: &Workload) -> Deployment {
             owner_references: Some(vec![workload.owner.clone()]),
             ..ObjectMeta::default()
         },
-        spec: Some(DeploymentSpec {
+        spec: DeploymentSpec {
             replicas: Some(workload.replicas),
             // Owned, so that a `kubectl rollout pause` by somebody else does not last for ever.
             paused: Some(false),
@@ -42,7 +42,7 @@ pub(super) fn desired_deployment(workload: &Workload) -> Deployment {
                 spec: Some(pod_spec(workload)),
             },
             ..DeploymentSpec::default()
-        }),
+        },
         status: None,
     };
     let digest = digest(&deployment);
@@ -76,7 +76,10 @@ fn pod_spec(workload: &Workload) -> PodSpec {
         security_context: Some(PodSecurityContext {
             run_as_non_root: Some(true),
             run_as_user: workload.image.run_as_user,
-            seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".to_owned(), localhost_profile: None }),
+            seccomp_profile: Some(SeccompProfile {
+                type_: "RuntimeDefault".to_owned(),
+                localhost_profile: None,
+            }),
             ..PodSecurityContext::default()
         }),
         containers: vec![container(workload)],

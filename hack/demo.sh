@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# The operator at work on a real control plane on this machine: `make demo`.
+#   KEEP=1 leaves control plane and manager running, and prints how to use and how to stop them.
+# shellcheck disable=SC2317 # wait_until and trap call functions by their name
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cargo build --workspace --bins
+# shellcheck source=hack/lib.sh
+source hack/lib.sh
+assets=$("$bin/cluster" assets)
+
+sample=config/samples/egplatform_v1alpha1_egapp.yaml
+app=egapp-sample
+if [ -n "${KEEP:-}" ]; then
+  dir=$PWD/.cluster
+else
+  dir=$(mktemp -d "${TMPDIR:-/tmp}/pe-app-demo.XXXXXX")
+fi
+mkdir -p "$dir"
+export KUBECONFIG=$dir/kubeconfig PATH=$assets:$PATH
+
+stop_all() {
+  stop_manager "$dir/manager.pid"
+  "$bin/cluster" down --dir "$dir" >>"$dir/cluster.log" 2>&1
+}
+
+finish() {
+  local status=$?
+  trap - EXIT
+  if [ "$status" != 0 ]; then
+    explain_failure "$dir" >&2
+    stop_all || true
+  elif [ -z "${KEEP:-}" ]; then
+    stop_all
+    rm -rf "$dir"
+  fi
+  exit "$status"
+}
+trap finish EXIT
+trap 'fail "interrupted"' INT TERM
+
+deployment() { kubectl get deployment "$app" --output jsonpath="$1"; }
+pods() { kubectl get egapp "$app" --output jsonpath='{range .status.pods[*]}{@}{"\n"}{end}'; }
+pods_are() { [ "$(pods | grep -c .)" = "$1" ]; }
+
+# break_it COMMAND...: changes the Deployment by hand and waits until it is as it was.
+break_it() {
+  local before broken
+  before=$(deployment "$fields")
+  run "$@"
+  broken=$(now)
+  healed() { [ "$(deployment "$fields")" = "$before" ]; }
+  wait_until 30 "the Deployment is healed after: $*" healed
+  say "healed after $(since "$broken") s"
+}
+fields='{.spec.replicas} {.spec.template.spec.containers[*].image} {.metadata.labels}'
+
+step "A control plane: etcd, kube-apiserver, controller manager, scheduler, simulated nodes"
+"$bin/cluster" up --dir "$dir" >>"$dir/cluster.log" 2>&1 || fail "$(tail -n 3 "$dir/cluster.log")"
+run kubectl get nodes
+
+step "The CRD, as 'make install' installs it"
+make install >"$dir/install.log" 2>&1 || fail "$(tail -n 3 "$dir/install.log")"
+run kubectl wait --for=condition=Established crd/egapps.egplatform.platform.evillgenius.com
+
+step "The manager, on this host"
+start_manager "$dir/manager.log" "$dir/manager.pid"
+say "ready, metrics on $metrics/metrics"
+
+step "An EGApp becomes a Deployment with pods"
+run kubectl apply --filename "$sample"
+run kubectl wait --for=condition=Ready "egapp/$app" --timeout=60s
+run kubectl get ega --output wide
+run kubectl get deployments --output wide
+wait_until 30 "status.pods names 1 pod" pods_are 1
+say "status.pods:"
+pods | sed 's/^/      /'
+
+step "Scaled to 3"
+run kubectl scale "egapp/$app" --replicas=3
+run kubectl wait --for=condition=Ready "egapp/$app" --timeout=60s
+run kubectl get ega
+wait_until 30 "status.pods names 3 pods" pods_are 3
+say "status.pods:"
+pods | sed 's/^/      /'
+
+step "The Deployment changed by hand, and healed"
+break_it kubectl set image "deployment/$app" '*=registry.example.com/wrong:1'
+break_it kubectl scale "deployment/$app" --replicas=7
+break_it kubectl label "deployment/$app" app.kubernetes.io/managed-by-
+run kubectl wait --for=condition=Ready "egapp/$app" --timeout=60s
+
+step "An EGApp that cannot be, refused by the API server"
+say "\$ sed 's/framework: java/framework: cobol/' $sample | kubectl apply --filename -"
+if refusal=$(sed 's/framework: java/framework: cobol/' "$sample" | kubectl apply --filename - 2>&1); then
+  fail "the API server took framework: cobol"
+fi
+say "$refusal"
+
+step "The metrics Prometheus reads"
+say "\$ curl $metrics/metrics"
+curl -sf "$metrics/metrics" >"$dir/metrics.txt"
+grep -E '^(controller_runtime_reconcile_total|controller_runtime_reconcile_time_seconds_count|workqueue_depth|rest_client_requests_total|process_resident_memory_bytes)' \
+  "$dir/metrics.txt" | sed 's/^/    /'
+
+step "Deleted, and nothing left"
+run kubectl delete --filename "$sample"
+nothing_left() { [ -z "$(kubectl get egapps,deployments,replicasets,pods --output name)" ]; }
+wait_until 60 "EGApp, Deployment, ReplicaSets and pods are gone" nothing_left
+run kubectl get egapps,deployments,replicasets,pods
+
+printf '\nDone in %s s.\n' "$(since "$started")"
+if [ -n "${KEEP:-}" ]; then
+  cat <<TEXT
+
+Control plane and manager are still running. In any shell:
+    export KUBECONFIG=$KUBECONFIG PATH=$assets:\$PATH
+    kubectl apply --filename $sample
+Logs are in $dir. To stop both:
+    make cluster-down
+TEXT
+fi

@@ -1,0 +1,40 @@
+//! The generated files of `config/`, made from the Rust types: the CRD and the manager's `ClusterRole`.
+//!
+//! [`manifests`] is pure and gives the same bytes each time; [`files`] compares them with a checkout and writes them.
+
+pub mod files;
+mod role;
+mod style;
+mod yaml;
+
+use egapp_api::v1alpha1::EGApp;
+use kube::CustomResourceExt as _;
+use pe_app::controller::egapp::rbac;
+
+pub use yaml::Error;
+
+/// One generated file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// Where it belongs, relative to the root of the repository. The names are kubebuilder's.
+    pub path: &'static str,
+    /// Its whole content, YAML.
+    pub text: String,
+}
+
+/// Every generated file.
+///
+/// # Errors
+/// Where a type cannot be written as YAML, which is a defect of the type.
+pub fn manifests() -> Result<Vec<Manifest>, Error> {
+    Ok(vec![
+        Manifest {
+            path: "config/crd/bases/egplatform.platform.evillgenius.com_egapps.yaml",
+            text: yaml::document(&style::controller_gen(EGApp::crd()))?,
+        },
+        Manifest {
+            path: "config/rbac/role.yaml",
+            text: yaml::document(&role::cluster_role("manager-role", rbac::rules()))?,
+        },
+    ])
+}

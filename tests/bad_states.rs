@@ -1,0 +1,91 @@
+//! Clusters that are not as they should be: no CRD at the start, and stored objects that this release cannot read.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops where its setting fails")]
+
+mod support;
+
+use cluster::{Cluster, Options};
+use serde_json::{Value, json};
+use support::app::{condition, reason, with_image};
+use support::operator::install;
+use support::{App, Operator, eventually, full_with_crd, holds};
+
+const CRD: &str = "egapps.egplatform.platform.evillgenius.com";
+
+#[tokio::test]
+async fn a_missing_crd_makes_the_manager_unready_until_it_is_installed() {
+    let cluster = Options::api().start().await.unwrap();
+    install(&cluster).await;
+    cluster.kubectl(["delete", "crd", CRD]).await.unwrap();
+    let operator = Operator::start(&cluster, "manager").await;
+    eventually("readiness names the CRD", async || {
+        let (code, text) = operator.probe("/readyz?verbose");
+        holds(code != 200 && text.contains("[-]crd-established") && text.contains(CRD), || text)
+    })
+    .await;
+    assert_eq!(operator.probe("/healthz").0, 200, "it is no reason to be restarted");
+
+    install(&cluster).await;
+    operator.leading().await;
+    let app = App::named(&cluster, "web").await;
+    app.apply(&with_image(1)).await;
+    app.until_deployment("it is made", |live| live["spec"]["replicas"] == 1).await;
+    operator.stop().await;
+}
+
+#[tokio::test]
+async fn an_unreadable_app_is_reported_and_harms_no_other() {
+    let cluster = full_with_crd().start().await.unwrap();
+    install(&cluster).await;
+    let app = App::named(&cluster, "healthy").await;
+    store_unreadable(&cluster, &app.sibling("poison")).await;
+
+    let operator = Operator::start(&cluster, "manager").await;
+    operator.leading().await;
+    app.apply(&with_image(1)).await;
+    app.wait_ready().await;
+
+    let poison = app.sibling("poison");
+    let reported = poison.until("it is told", |app| reason(app) == "InvalidSpec").await;
+    assert_eq!(condition(&reported, "Stalled")["status"], "True");
+    let message = condition(&reported, "Ready")["message"].as_str().unwrap();
+    assert!(message.contains("many"), "the message quotes the value: {message}");
+    assert_eq!(operator.metric("egapp_undecodable_objects{kind=\"EGApp\"}"), Some(1.0));
+    assert!(operator.log().contains("cannot read the EGApp"), "{}", operator.log());
+    assert_eq!(poison.object("deployment").await, None);
+
+    poison.patch(&json!({ "spec": { "replicaCount": 1, "framework": "go" } })).await;
+    poison.wait_ready().await;
+    assert_eq!(operator.metric("egapp_undecodable_objects{kind=\"EGApp\"}"), Some(0.0));
+    operator.stop().await;
+}
+
+/// Stores an EGApp that no release of ours would let in: the schema is lifted for a moment, as an older or a broken
+/// CRD would.
+async fn store_unreadable(cluster: &Cluster, app: &App<'_>) {
+    let mut crd = cluster.kubectl_json(["get", "crd", CRD]).await.unwrap();
+    let schema = "/spec/versions/0/schema/openAPIV3Schema";
+    let strict = crd.pointer(schema).unwrap().clone();
+    *crd.pointer_mut(schema).unwrap() =
+        json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    replace_crd(cluster, &crd).await;
+    let spec = json!({ "framework": ["go"], "environment": "dev", "replicaCount": "many" });
+    let manifest = json!({
+        "apiVersion": "egplatform.platform.evillgenius.com/v1alpha1",
+        "kind": "EGApp",
+        "metadata": { "namespace": app.namespace, "name": app.name },
+        "spec": spec,
+    });
+    eventually("the lifted schema serves", async || {
+        let stored = cluster.admin().run_with_input(["create", "-f", "-"], &manifest.to_string()).await;
+        stored.map(drop).map_err(|error| error.to_string())
+    })
+    .await;
+    let mut crd = cluster.kubectl_json(["get", "crd", CRD]).await.unwrap();
+    *crd.pointer_mut(schema).unwrap() = strict;
+    replace_crd(cluster, &crd).await;
+}
+
+async fn replace_crd(cluster: &Cluster, crd: &Value) {
+    cluster.admin().run_with_input(["replace", "-f", "-"], &crd.to_string()).await.unwrap();
+}

@@ -1,0 +1,132 @@
+//! How many requests the operator sends for what, read from the API server's audit log (the call budget), and that
+//! the generated role grants exactly the rights that were used. One control plane, one test after another.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops where its setting fails")]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use cluster::{AuditEvents, Cluster};
+use serde_json::{Value, json};
+use support::app::with_image;
+use support::operator::{install, requests_when_quiet, user};
+use support::{App, Operator, full_with_crd};
+
+#[tokio::test]
+async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_rights_alone() {
+    let cluster = full_with_crd().start().await.unwrap();
+    install(&cluster).await;
+    let operator = Operator::start(&cluster, "manager").await;
+    operator.leading().await;
+    let app = App::named(&cluster, "web").await;
+
+    let mark = cluster.audit_mark().unwrap();
+    app.apply(&with_image(2)).await;
+    app.wait_ready().await;
+    assert_child_and_status(&requests_when_quiet(&cluster, mark).await, "create");
+
+    let mark = cluster.audit_mark().unwrap();
+    app.kubectl(&["scale", "egapp/web", "--replicas=3"]).await;
+    app.until("three pods", |app| app["status"]["pods"].as_array().is_some_and(|pods| pods.len() == 3)).await;
+    assert_child_and_status(&requests_when_quiet(&cluster, mark).await, "scale");
+
+    let mark = cluster.audit_mark().unwrap();
+    app.patch(&json!({ "spec": { "image": "registry.example.com/team/web:2" } })).await;
+    app.wait_ready().await;
+    assert_child_and_status(&requests_when_quiet(&cluster, mark).await, "image");
+
+    let mark = cluster.audit_mark().unwrap();
+    app.kubectl(&["scale", "deployment/web", "--replicas=9"]).await;
+    app.until_deployment("healed", |live| live["spec"]["replicas"] == 3).await;
+    let drift = requests_when_quiet(&cluster, mark).await.filter(|event| event.verb != "watch");
+    assert_eq!(drift.clone().resource("deployments").count(), 1, "{drift:#?}");
+    assert!(drift.count() <= 3, "one apply, and what status the pods' coming and going is worth: {drift:#?}");
+
+    let mark = cluster.audit_mark().unwrap();
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    assert_none(
+        &requests_when_quiet(&cluster, mark).await.filter(|event| event.verb != "watch"),
+        "a steady minute",
+    );
+
+    operator.stop().await;
+    let mark = cluster.audit_mark().unwrap();
+    let operator = Operator::start(&cluster, "manager-restarted").await;
+    operator.leading().await;
+    let restart = requests_when_quiet(&cluster, mark).await;
+    assert_none(&restart.clone().writes(), "restart");
+    assert_none(&restart.verb("get"), "restart");
+
+    let mark = cluster.audit_mark().unwrap();
+    app.kubectl(&["delete", "deployment/web"]).await;
+    app.until_deployment("made anew", |live| live["spec"]["replicas"] == 3).await;
+    app.wait_ready().await;
+    let recreated = requests_when_quiet(&cluster, mark).await;
+    assert_eq!(recreated.clone().resource("deployments").writes().count(), 1, "{recreated:#?}");
+    assert_eq!(recreated.verb("get").count(), 1, "one look whether the EGApp still lives");
+
+    let mark = cluster.audit_mark().unwrap();
+    app.kubectl(&["delete", "egapp/web"]).await;
+    app.until_gone("deployments,replicasets,pods").await;
+    assert_none(&requests_when_quiet(&cluster, mark).await.filter(|event| event.verb != "watch"), "delete");
+
+    assert_role_is_what_was_used(&cluster).await;
+    operator.stop().await;
+}
+
+/// One apply of the Deployment; one status, or two where the pods take more than a second; no read.
+fn assert_child_and_status(requests: &AuditEvents, phase: &str) {
+    let requests = requests.clone().filter(|event| event.verb != "watch");
+    let children = requests.clone().resource("deployments").verb("patch").count();
+    let statuses = requests.clone().resource("egapps/status").verb("patch").count();
+    assert_eq!(children, 1, "{phase}: {requests:#?}");
+    assert!((1..=2).contains(&statuses), "{phase}: {statuses} status writes: {requests:#?}");
+    assert_eq!(requests.count(), children + statuses, "{phase}: something else was asked for: {requests:#?}");
+    assert!(requests.clone().events().iter().all(|event| event.code < 300), "{phase}: {requests:#?}");
+}
+
+fn assert_none(requests: &AuditEvents, phase: &str) {
+    assert_eq!(requests.count(), 0, "{phase}: {requests:#?}");
+}
+
+/// The role grants what the audit log saw, and besides: `create`, which an apply of something new needs though the
+/// log calls it a patch, and `update` of `egapps/finalizers`, which `blockOwnerDeletion` may need though no request
+/// does.
+async fn assert_role_is_what_was_used(cluster: &Cluster) {
+    let seen = cluster.audit().unwrap().user(&user());
+    let mut used: BTreeSet<String> = seen
+        .filter(|event| !event.resource.is_empty() && event.resource != "leases")
+        .events()
+        .into_iter()
+        .map(|event| right(&event.api_group, &resource(&event.resource, &event.subresource), &event.verb))
+        .collect();
+    used.insert(right("apps", "deployments", "create"));
+    used.insert(right("egplatform.platform.evillgenius.com", "egapps/finalizers", "update"));
+    let role = cluster.kubectl_json(["get", "clusterrole", "pe-app-manager-role"]).await.unwrap();
+    assert_eq!(granted(&role), used);
+}
+
+fn granted(role: &Value) -> BTreeSet<String> {
+    let list = |rule: &Value, field: &str| -> Vec<String> {
+        rule[field].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+    };
+    let mut rights = BTreeSet::new();
+    for rule in role["rules"].as_array().unwrap() {
+        for group in list(rule, "apiGroups") {
+            for resource in list(rule, "resources") {
+                rights.extend(list(rule, "verbs").iter().map(|verb| right(&group, &resource, verb)));
+            }
+        }
+    }
+    rights
+}
+
+fn resource(resource: &str, subresource: &str) -> String {
+    if subresource.is_empty() { resource.to_owned() } else { format!("{resource}/{subresource}") }
+}
+
+fn right(group: &str, resource: &str, verb: &str) -> String {
+    format!("{verb} {resource}.{group}")
+}

@@ -1,0 +1,118 @@
+//! Whatever is changed by hand in a field that the operator owns is put back; everything else stays.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::cluster;
+use crate::support::App;
+use crate::support::app::with_image;
+
+/// Merges `patch` into the Deployment by hand and waits until `is_healed`.
+async fn assert_healed(app: &App<'_>, what: &str, patch: &Value, is_healed: impl Fn(&Value) -> bool) {
+    let before = app.deployment().await;
+    app.kubectl(&["patch", "deployment", &app.name, "--type=strategic", "-p", &patch.to_string()]).await;
+    let touched =
+        |live: &Value| live["metadata"]["generation"].as_i64() > before["metadata"]["generation"].as_i64();
+    let is_metadata_only = patch["spec"].is_null();
+    app.until_deployment(what, |live| (is_metadata_only || touched(live)) && is_healed(live)).await;
+}
+
+fn container(live: &Value) -> &Value {
+    live["spec"]["template"]["spec"]["containers"]
+        .as_array()
+        .and_then(|containers| containers.iter().find(|container| container["name"] == "app"))
+        .unwrap_or(&Value::Null)
+}
+
+fn in_container(change: &Value) -> Value {
+    let mut container = json!({ "name": "app" });
+    container.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+    json!({ "spec": { "template": { "spec": { "containers": [container] } } } })
+}
+
+#[tokio::test]
+async fn drift_in_any_owned_field_is_healed() {
+    let app = App::ready(cluster().await, "web", &with_image(2)).await;
+    assert_healed(&app, "replicas", &json!({ "spec": { "replicas": 7 } }), |live| {
+        live["spec"]["replicas"] == 2
+    })
+    .await;
+    assert_healed(&app, "paused", &json!({ "spec": { "paused": true } }), |live| {
+        live["spec"]["paused"].is_null()
+    })
+    .await;
+    assert_healed(&app, "image", &in_container(&json!({ "image": "evil:1" })), |live| {
+        container(live)["image"] == "registry.example.com/team/web:1"
+    })
+    .await;
+    let limit = in_container(&json!({ "resources": { "limits": { "memory": "3Gi" } } }));
+    assert_healed(&app, "memory", &limit, |live| container(live)["resources"]["limits"]["memory"] == "256Mi")
+        .await;
+    let root = in_container(&json!({ "securityContext": { "capabilities": { "drop": null } } }));
+    assert_healed(&app, "capabilities", &root, |live| {
+        container(live)["securityContext"]["capabilities"]["drop"] == json!(["ALL"])
+    })
+    .await;
+    let token = json!({ "spec": { "template": { "spec": { "automountServiceAccountToken": true } } } });
+    assert_healed(&app, "token", &token, |live| {
+        live["spec"]["template"]["spec"]["automountServiceAccountToken"] == false
+    })
+    .await;
+    let label = json!({ "metadata": { "labels": { "app.kubernetes.io/managed-by": "somebody" } } });
+    assert_healed(&app, "label", &label, |live| {
+        live["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "pe-app"
+    })
+    .await;
+    app.wait_ready().await;
+}
+
+#[tokio::test]
+async fn a_removed_owner_reference_comes_back() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let patch = json!({ "metadata": { "ownerReferences": null } });
+    app.kubectl(&["patch", "deployment", "web", "--type=merge", "-p", &patch.to_string()]).await;
+    let uid = app.get().await["metadata"]["uid"].clone();
+    app.until_deployment("it has an owner", |live| live["metadata"]["ownerReferences"][0]["uid"] == uid)
+        .await;
+}
+
+#[tokio::test]
+async fn a_deleted_deployment_is_made_anew() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let before = app.deployment().await["metadata"]["uid"].clone();
+    app.kubectl(&["delete", "deployment", "web"]).await;
+    app.until_deployment("there is another", |live| {
+        live["metadata"]["uid"].is_string() && live["metadata"]["uid"] != before
+    })
+    .await;
+    app.wait_ready().await;
+}
+
+#[tokio::test]
+async fn fields_of_others_stay() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let patch = json!({
+        "metadata": { "annotations": { "team.example.com/note": "keep" }, "labels": { "team.example.com/cost": "42" } },
+        "spec": { "template": { "spec": { "containers": [
+            { "name": "app", "env": [{ "name": "EXTRA", "value": "1" }] },
+            { "name": "proxy", "image": "registry.example.com/proxy:1" },
+        ] } } },
+    });
+    app.kubectl(&["patch", "deployment", "web", "--type=strategic", "-p", &patch.to_string()]).await;
+    app.kubectl(&["rollout", "restart", "deployment/web"]).await;
+    app.patch(&json!({ "spec": { "image": "registry.example.com/team/web:2" } })).await;
+    app.wait_ready().await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let live = app.deployment().await;
+    assert_eq!(container(&live)["image"], "registry.example.com/team/web:2");
+    assert_eq!(container(&live)["env"][0]["name"], "EXTRA", "{live:#}");
+    assert_eq!(live["metadata"]["annotations"]["team.example.com/note"], "keep");
+    assert_eq!(live["metadata"]["labels"]["team.example.com/cost"], "42");
+    let template = &live["spec"]["template"];
+    assert_eq!(template["spec"]["containers"].as_array().unwrap().len(), 2, "the sidecar stays");
+    assert!(
+        template["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"].is_string(),
+        "the restart stays"
+    );
+}

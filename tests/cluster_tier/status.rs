@@ -1,0 +1,72 @@
+//! What people read: columns, explain, wait, pods.
+
+use serde_json::json;
+
+use crate::cluster;
+use crate::support::App;
+use crate::support::app::{condition, reason, with_image};
+
+#[tokio::test]
+async fn kubectl_get_shows_the_columns() {
+    let app = App::ready(cluster().await, "web", &with_image(2)).await;
+    app.until("settled", |app| reason(app) == "Available").await;
+    let table = app.kubectl(&["get", "ega"]).await;
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let lines: Vec<_> = table.lines().map(words).collect();
+    assert_eq!(lines[0], ["NAME", "FRAMEWORK", "SIZE", "ENV", "DESIRED", "READY", "STATUS", "AGE"]);
+    assert_eq!(lines[1][..7], ["web", "go", "lowMem", "dev", "2", "2", "Available"]);
+    let wide = app.kubectl(&["get", "ega", "-o", "wide"]).await;
+    assert!(wide.contains("registry.example.com/team/web:1") && wide.contains("available"), "{wide}");
+}
+
+#[tokio::test]
+async fn kubectl_explain_tells_what_a_field_is() {
+    let text = cluster().await.kubectl(["explain", "egapp.spec.framework"]).await.unwrap();
+    assert!(text.contains("java, python") && text.contains("-required-"), "{text}");
+}
+
+#[tokio::test]
+async fn pods_are_listed_in_order_and_terminating_ones_are_dropped_at_once() {
+    let app = App::ready(cluster().await, "web", &with_image(3)).await;
+    let pods = |app: &serde_json::Value| app["status"]["pods"].as_array().cloned().unwrap_or_default();
+    let listed = pods(&app.until("three pods", |app| pods(app).len() == 3).await);
+    let names: Vec<_> = listed.iter().map(|name| name.as_str().unwrap().to_owned()).collect();
+    assert_eq!(names, app.pod_names().await);
+
+    // A finalizer holds the pod in termination, as a slow shutdown would.
+    let (victim, patch) = (&names[0], json!({ "metadata": { "finalizers": ["test.example.com/slow"] } }));
+    app.kubectl(&["patch", "pod", victim, "--type=merge", "-p", &patch.to_string()]).await;
+    app.kubectl(&["delete", "pod", victim, "--wait=false"]).await;
+    let now =
+        app.until("it is replaced", |app| pods(app).len() == 3 && !pods(app).contains(&json!(victim))).await;
+    assert_eq!(condition(&now, "Ready")["status"], "True", "{now:#}");
+    app.kubectl(&["patch", "pod", victim, "--type=merge", "-p", r#"{"metadata":{"finalizers":null}}"#]).await;
+}
+
+#[tokio::test]
+async fn kubectl_wait_never_passes_on_a_stale_generation() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    for edit in 1..=10 {
+        let image = format!("registry.example.com/team/web:{edit}");
+        app.patch(&json!({ "spec": { "image": image } })).await;
+        app.wait_ready().await;
+        let (now, live) = (app.get().await, app.deployment().await);
+        assert_eq!(live["spec"]["template"]["spec"]["containers"][0]["image"], image, "passed too early");
+        assert_eq!(live["status"]["updatedReplicas"], 1);
+        assert_eq!(now["status"]["observedGeneration"], now["metadata"]["generation"]);
+        for type_ in ["Ready", "Available", "Progressing"] {
+            assert_eq!(
+                condition(&now, type_)["observedGeneration"],
+                now["metadata"]["generation"],
+                "{type_}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_pods_are_listed_and_the_rest_is_counted() {
+    let app = App::ready(cluster().await, "big", &with_image(103)).await;
+    let now = app.until("all are counted", |app| app["status"]["podsOmitted"] == 3).await;
+    assert_eq!(now["status"]["pods"].as_array().unwrap().len(), 100);
+}

@@ -1,0 +1,140 @@
+//! Golden cases: `tests/golden/<case>/egapp.yaml` and `observed.yaml` in, `children.yaml` and `status.yaml` out.
+//!
+//! `egapp.yaml` is the object as the API server stores it, defaults filled in. `observed.yaml` says what exists:
+//! `deployment` is a merge patch over the wanted Deployment (absent = there is none), `pods` are names of its live
+//! pods. `UPDATE_GOLDEN=1 cargo test --test golden` writes the outputs anew; look at the difference before committing.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where its setting fails")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use egapp_api::v1alpha1::EGApp;
+use k8s_openapi::jiff::Timestamp;
+use kube::runtime::watcher::Event;
+use pe_app::controller::egapp::cluster::{Caches, DeploymentView, LiveDeployment, PodView};
+use pe_app::controller::egapp::desired::{Children, desired};
+use pe_app::controller::egapp::error::Error;
+use pe_app::controller::egapp::observe::{Observed, Ownership, observe};
+use pe_app::controller::egapp::status::{Outcome, Verdict, status};
+use pe_app::controller::egapp::validate::validate;
+use pe_app::controller::key::ObjectKey;
+use pe_app::platform::Platform;
+use serde_json::{Value, json};
+
+const INPUTS: [&str; 2] = ["egapp.yaml", "observed.yaml"];
+const OUTPUTS: [&str; 2] = ["children.yaml", "status.yaml"];
+
+#[test]
+fn golden_cases_hold() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut cases: Vec<PathBuf> = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    assert!(cases.len() >= 10, "only {} cases in {}", cases.len(), root.display());
+    let failures: Vec<String> = cases.iter().flat_map(|case| check(case)).collect();
+    assert!(failures.is_empty(), "{}\n\nUPDATE_GOLDEN=1 writes them anew", failures.join("\n"));
+}
+
+fn check(case: &Path) -> Vec<String> {
+    let app: EGApp = serde_saphyr::from_str(&fs::read_to_string(case.join(INPUTS[0])).unwrap()).unwrap();
+    let observed: Value = fs::read_to_string(case.join(INPUTS[1]))
+        .map_or_else(|_| json!({}), |text| serde_saphyr::from_str(&text).unwrap());
+    let (children, status) = run(&app, &observed);
+    let mut failures = Vec::new();
+    for (file, value) in OUTPUTS.iter().zip([children, status]) {
+        let (path, actual) = (case.join(file), serde_saphyr::to_string(&value).unwrap());
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(&path, actual).unwrap();
+        } else if fs::read_to_string(&path).ok().as_deref() != Some(&actual) {
+            failures.push(format!("--- {} is not what comes out:\n{actual}", path.display()));
+        }
+    }
+    for entry in fs::read_dir(case).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if !INPUTS.contains(&&*name) && !OUTPUTS.contains(&&*name) {
+            failures.push(format!("{}/{name} is no file of a case", case.display()));
+        }
+    }
+    failures
+}
+
+/// The pipeline without its two I/O steps.
+fn run(app: &EGApp, observed: &Value) -> (Value, Value) {
+    let workload = validate(app, &Platform::built_in());
+    let children = workload.as_ref().map(desired);
+    let wanted = children.as_ref().map_or_else(
+        |error| json!({ "error": error.to_string() }),
+        |Children { deployment }| serde_json::to_value(deployment).unwrap(),
+    );
+    let image = workload.as_ref().ok().map(|workload| workload.image.clone());
+    let seen = observation(app, &wanted, observed);
+    let error = match (workload, &seen.ownership) {
+        (Err(error), _) => Some(Error::Spec(error)),
+        (Ok(_), Ownership::Foreign(owner)) => {
+            Some(Error::NameConflict { key: key(app), owner: owner.clone() })
+        }
+        (Ok(_), _) => None,
+    };
+    let outcome = match &error {
+        Some(error) => Outcome::Failed(error),
+        None if app.spec.suspend => Outcome::Suspended,
+        None => Outcome::InSync,
+    };
+    let now: Timestamp = "2026-02-03T04:05:06.789Z".parse().unwrap();
+    let Verdict { status, is_settled } = status(app, image.as_ref(), &seen, outcome, now);
+    (json!({ "deployment": wanted }), json!({ "isSettled": is_settled, "status": status }))
+}
+
+/// What the controller's own local copies make of the objects that exist.
+fn observation(app: &EGApp, wanted: &Value, observed: &Value) -> Observed {
+    let caches = Caches::default();
+    if let Some(patch) = observed.get("deployment") {
+        let mut live = wanted.clone();
+        merge(&mut live, &json!({ "metadata": { "uid": "d-1", "generation": 1, "resourceVersion": "7" } }));
+        merge(&mut live, patch);
+        let view: DeploymentView = serde_json::from_value(live).unwrap();
+        caches.deployments.handle(Event::Apply(LiveDeployment::from(view)));
+    }
+    for name in observed.get("pods").and_then(Value::as_array).into_iter().flatten() {
+        caches.pods.handle(Event::Apply(pod(app, name.as_str().unwrap())));
+    }
+    let uid = app.metadata.uid.clone().unwrap_or_default();
+    observe(&caches, &key(app), &uid)
+}
+
+fn pod(app: &EGApp, name: &str) -> PodView {
+    let app_name = app.metadata.name.as_deref().unwrap();
+    serde_json::from_value(json!({
+        "metadata": {
+            "name": name, "namespace": app.metadata.namespace,
+            "labels": { egapp_api::labels::EGAPP: app_name, "pod-template-hash": "h" },
+            "ownerReferences": [{
+                "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": format!("{app_name}-h"), "uid": "r", "controller": true,
+            }],
+        },
+    }))
+    .unwrap()
+}
+
+fn key(app: &EGApp) -> ObjectKey {
+    ObjectKey::of(&app.metadata)
+}
+
+/// RFC 7386.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        target.clone_from(patch);
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    let target = target.as_object_mut().unwrap();
+    for (field, value) in patch {
+        if value.is_null() {
+            target.remove(field);
+        } else {
+            merge(target.entry(field.as_str()).or_insert(Value::Null), value);
+        }
+    }
+}

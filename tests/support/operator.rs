@@ -1,0 +1,153 @@
+//! The built manager, run as its own ServiceAccount with the rights and the flags that `config/default` gives it.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Duration;
+
+use cluster::{AuditEvents, AuditMark, Cluster, Companion, Identity};
+use serde_json::Value;
+
+use super::{eventually, holds, project};
+
+const NAMESPACE: &str = "pe-app-system";
+
+/// A running manager.
+pub struct Operator {
+    process: Companion,
+    metrics: String,
+    probes: String,
+}
+
+/// The user name of the manager in the audit log.
+pub fn user() -> String {
+    identity().user_name()
+}
+
+fn identity() -> Identity {
+    Identity::service_account(NAMESPACE, "pe-app-controller-manager")
+}
+
+/// Applies `config/default`, as `make deploy` does. kwok runs no container, so the manager's own pod does nothing.
+pub async fn install(cluster: &Cluster) {
+    let config = project("config/default");
+    cluster.kubectl(["apply", "--server-side", "-k", config.to_str().unwrap()]).await.unwrap();
+}
+
+/// The arguments of the installed Deployment, with ports that are free on this machine.
+async fn flags(cluster: &Cluster) -> Vec<String> {
+    let name = "pe-app-controller-manager";
+    let deployment = cluster.kubectl_json(["-n", NAMESPACE, "get", "deployment", name]).await.unwrap();
+    let flags = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap();
+    let localize = |flag: &Value| match flag.as_str().unwrap().split_once('=') {
+        Some((name, _)) if name.ends_with("bind-address") => format!("{name}=127.0.0.1:0"),
+        _ => flag.as_str().unwrap().to_owned(),
+    };
+    flags.iter().map(localize).chain([format!("--leader-election-namespace={NAMESPACE}")]).collect()
+}
+
+impl Operator {
+    /// Starts the manager and waits until it serves.
+    pub async fn start(cluster: &Cluster, log: &str) -> Self {
+        let kubeconfig = cluster.kubeconfig_for(&identity()).await.unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_manager"));
+        command.args(flags(cluster).await).env("KUBECONFIG", kubeconfig);
+        let process = cluster.companion(log, &mut command).unwrap();
+        let (metrics, probes) = eventually("the manager serves", async || {
+            let text = std::fs::read_to_string(process.log()).unwrap_or_default();
+            let address = |message| address_in(&text, message);
+            match (address("Serving metrics server"), address("Serving health probes")) {
+                (Some(metrics), Some(probes)) => Ok((metrics, probes)),
+                _ => Err(text),
+            }
+        })
+        .await;
+        Self { process, metrics, probes }
+    }
+
+    /// Waits until every readiness gate is open.
+    pub async fn ready(&self) {
+        eventually("the manager is ready", async || {
+            let (code, text) = self.probe("/readyz?verbose");
+            holds(code == 200, || text)
+        })
+        .await;
+    }
+
+    /// Waits until it is the leader, and has looked at everything that was there.
+    pub async fn leading(&self) {
+        self.ready().await;
+        eventually("the manager leads", async || {
+            let held = self.metric("leader_election_master_status{");
+            holds(held == Some(1.0), || format!("leader_election_master_status is {held:?}"))
+        })
+        .await;
+        eventually("the queue is empty", async || {
+            let depth = self.metric("workqueue_depth{");
+            holds(depth == Some(0.0), || format!("workqueue_depth is {depth:?}"))
+        })
+        .await;
+    }
+
+    /// Status and text of a probe.
+    pub fn probe(&self, path: &str) -> (u16, String) {
+        get(&self.probes, path)
+    }
+
+    /// Everything that Prometheus would scrape.
+    pub fn metrics(&self) -> String {
+        let (code, text) = get(&self.metrics, "/metrics");
+        assert_eq!(code, 200, "{text}");
+        text
+    }
+
+    /// The value of the first series whose line starts so.
+    pub fn metric(&self, series: &str) -> Option<f64> {
+        let text = self.metrics();
+        let line = text.lines().find(|line| line.starts_with(series))?;
+        line.rsplit_once(' ')?.1.parse().ok()
+    }
+
+    /// Everything it logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.process.log()).unwrap()
+    }
+
+    /// Asks it to end, and waits for that.
+    pub async fn stop(mut self) {
+        let status = self.process.terminate(Duration::from_secs(20)).await.unwrap();
+        assert!(status.success(), "the manager ended with {status}: {}", self.log());
+    }
+}
+
+/// The operator's requests since `mark`, once it has sent none for a while: settled states are written at once and
+/// moving ones within two seconds.
+pub async fn requests_when_quiet(cluster: &Cluster, mark: AuditMark) -> AuditEvents {
+    let requests =
+        || cluster.audit_since(mark).unwrap().user(&user()).filter(|event| event.resource != "leases");
+    let (mut before, mut quiet) = (requests().count(), 0);
+    while quiet < 6 {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let now = requests().count();
+        quiet = if now == before { quiet + 1 } else { 0 };
+        before = now;
+    }
+    requests()
+}
+
+fn address_in(log: &str, message: &str) -> Option<String> {
+    let line = log.lines().find(|line| line.contains(message))?;
+    let start = line.find("127.0.0.1:")?;
+    Some(line[start..].chars().take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ':')).collect())
+}
+
+/// A plain HTTP GET: status and body.
+fn get(address: &str, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: test\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let code = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (code, body.to_owned())
+}
