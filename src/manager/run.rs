@@ -101,7 +101,7 @@ impl Manager {
         let probes = Listener::bind(HEALTH_PROBE_BIND_ADDRESS, &flags.health_probe_bind_address).await?;
         let metrics = Listener::bind(METRICS_BIND_ADDRESS, &flags.metrics_bind_address).await?;
         if let Some(probes) = probes {
-            info!(name = "health probe", addr = %probes.address(), "starting server");
+            info!(bindAddress = %probes.address(), "Serving health probes");
             let serving = probes.serve(health_routes(deps.gates.clone()), self.servers.stopping());
             self.servers.spawn("health probe", serving);
         }
