@@ -1,10 +1,13 @@
 //! Objects that are not the app's are never touched, and the app says what stands in its way.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::cluster;
-use crate::support::App;
 use crate::support::app::{condition, reason, with_image};
+use crate::support::operator::user;
+use crate::support::{App, eventually, holds};
 
 #[tokio::test]
 async fn a_foreign_deployment_of_the_name_is_never_touched_and_the_app_goes_on_when_it_is_gone() {
@@ -48,4 +51,63 @@ async fn a_quota_and_a_policy_are_told_in_the_servers_words_and_end_by_themselve
     assert!(message.contains("exceeded quota: none"), "{message}");
     app.kubectl(&["delete", "quota", "none"]).await;
     app.wait_ready().await;
+}
+
+#[tokio::test]
+async fn a_policy_that_rewrites_our_field_is_told_and_not_fought() {
+    let cluster = cluster().await;
+    let app = App::named(cluster, "web").await;
+    cluster.apply(&rewriting_policy(&app.namespace)).await.unwrap();
+    eventually("the policy is in force", async || {
+        let probe = ["create", "deployment", "probe", "--image=x:1", "--dry-run=server", "-o"];
+        let limit = app.kubectl(&[&probe[..], &["jsonpath={.spec.revisionHistoryLimit}"]].concat()).await;
+        holds(limit == "1", || limit)
+    })
+    .await;
+    app.apply(&with_image(1)).await;
+    let told = app.until("it is told", |app| reason(app) == "Overridden").await;
+    let message = condition(&told, "Ready")["message"].as_str().unwrap();
+    assert!(message.contains("spec.revisionHistoryLimit"), "{message}");
+
+    let mark = cluster.audit_mark().unwrap();
+    app.kubectl(&["annotate", "deployment", "web", "team.example.com/poke=1"]).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let writes = cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace).writes();
+    assert_eq!(writes.clone().resource("deployments").count(), 0, "{writes:#?}");
+
+    cluster.kubectl(["delete", "mutatingadmissionpolicybinding", &app.namespace]).await.unwrap();
+    app.patch(&json!({ "spec": { "replicaCount": 2 } })).await;
+    app.wait_ready().await;
+}
+
+/// A policy that sets a field of ours in one namespace.
+fn rewriting_policy(namespace: &str) -> String {
+    json!({ "apiVersion": "v1", "kind": "List", "items": [
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "MutatingAdmissionPolicy",
+            "metadata": { "name": namespace },
+            "spec": {
+                "failurePolicy": "Fail",
+                "reinvocationPolicy": "Never",
+                "matchConstraints": { "resourceRules": [{
+                    "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
+                    "resources": ["deployments"],
+                }] },
+                "mutations": [{ "patchType": "ApplyConfiguration", "applyConfiguration": {
+                    "expression": "Object{spec: Object.spec{revisionHistoryLimit: 1}}",
+                } }],
+            },
+        },
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "MutatingAdmissionPolicyBinding",
+            "metadata": { "name": namespace },
+            "spec": {
+                "policyName": namespace,
+                "matchResources": { "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": namespace } } },
+            },
+        },
+    ] })
+    .to_string()
 }

@@ -16,8 +16,8 @@ use crate::controller::key::ObjectKey;
 /// A change that the API server took and that somebody changed back in the same request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    digest: String,
-    generation: i64,
+    desired: String,
+    live: u64,
     field: String,
 }
 
@@ -58,8 +58,8 @@ pub async fn apply(
     let reply = Arc::new(cluster.apply_deployment(key, &with_uid(desired.clone(), live)).await?);
     info!(namespace = key.namespace(), name = key.name(), change, "applied the Deployment");
     *overridden = self::change(&desired, Some(&reply)).map(|field| Override {
-        digest: digest_of(&desired).to_owned(),
-        generation: generation_of(&reply),
+        desired: digest_of(&desired).to_owned(),
+        live: live_digest(&reply),
         field,
     });
     match overridden {
@@ -100,7 +100,7 @@ fn with_uid(mut desired: Value, live: Option<&Arc<LiveDeployment>>) -> Value {
 }
 
 fn is_same_override(known: &Override, desired: &Value, live: &LiveDeployment) -> bool {
-    known.digest == digest_of(desired) && known.generation == generation_of(live)
+    known.desired == digest_of(desired) && known.live == live_digest(live)
 }
 
 fn digest_of(desired: &Value) -> &str {
@@ -108,6 +108,6 @@ fn digest_of(desired: &Value) -> &str {
     annotations.and_then(|all| all.get(names::APPLIED_DIGEST)).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn generation_of(live: &LiveDeployment) -> i64 {
-    live.details.as_ref().map_or(0, |details| details.generation)
+fn live_digest(live: &LiveDeployment) -> u64 {
+    live.details.as_ref().map_or(0, |details| details.digest())
 }

@@ -125,8 +125,10 @@ async fn confirm(ctx: &Context, key: &ObjectKey, app: &EGApp, observed: &Observe
 
 /// A number that stays the same for as long as a repeated try would meet the same EGApp and the same Deployment.
 fn situation(app: &EGApp, observed: &Observed) -> u64 {
-    let child =
-        observed.deployment.as_ref().map(|live| (&live.uid, live.details.as_ref().map(|d| d.generation)));
+    let child = observed
+        .deployment
+        .as_ref()
+        .map(|live| (&live.uid, live.details.as_ref().map(|details| details.digest())));
     fnv1a(format!("{:?} {child:?}", app.metadata.generation).as_bytes())
 }
 

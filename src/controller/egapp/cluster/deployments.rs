@@ -13,6 +13,7 @@ use crate::controller::egapp::names;
 use crate::controller::key::ObjectKey;
 use crate::controller::slim;
 use crate::controller::store::{Versioned, parse_resource_version};
+use crate::hash::fnv1a;
 use egapp_api::labels;
 use egapp_api::v1alpha1::EGApp;
 
@@ -160,6 +161,13 @@ impl Details {
             .to_string()
             .into(),
         }
+    }
+
+    /// A number that changes with every field that may be compared. `metadata.generation` would not do: a Deployment's
+    /// grows with any annotation, and the Deployment controller writes some.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        fnv1a(self.comparable.as_bytes())
     }
 
     /// The fields that may be compared with desired ones.
