@@ -302,7 +302,7 @@ impl Cluster {
             Leftovers::Remove => {}
         }
         progress::say(&format!("the logs are kept in {}", self.logs_dir().display()));
-        // Large, and of no use to a reader. Missing where etcd never started.
+        // Missing where etcd never started.
         error::ignore(fs::remove_dir_all(self.layout.etcd_data()));
         Ok(())
     }

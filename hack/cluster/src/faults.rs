@@ -82,7 +82,7 @@ impl Cluster {
     /// Process id of a part that runs.
     #[must_use]
     pub fn pid(&self, part: Part) -> Option<u32> {
-        self.state().processes.get(&part).and_then(Process::pid)
+        self.state().processes.get_mut(&part).and_then(Process::pid)
     }
 
     fn signal(&self, part: Part, signal: Signal) -> Result<()> {

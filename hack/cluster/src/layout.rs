@@ -2,7 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Part, process};
+use crate::Part;
+
+/// Its existence in the directory makes that the logs are kept.
+pub(crate) const KEEP_MARKER: &str = "keep";
+/// etcd's data, large and of no use to a reader.
+pub(crate) const ETCD_DATA: &str = "etcd";
 
 /// The directory of one cluster and the meaning of the names in it.
 #[derive(Clone, Debug)]
@@ -50,7 +55,7 @@ impl Layout {
     }
 
     pub(crate) fn etcd_data(&self) -> PathBuf {
-        self.root.join("etcd")
+        self.root.join(ETCD_DATA)
     }
 
     pub(crate) fn audit_policy(&self) -> PathBuf {
@@ -78,8 +83,7 @@ impl Layout {
         self.logs().join(format!("{part}.log"))
     }
 
-    /// Makes that the directory is kept.
     pub(crate) fn keep_marker(&self) -> PathBuf {
-        self.root.join(process::KEEP_MARKER)
+        self.root.join(KEEP_MARKER)
     }
 }

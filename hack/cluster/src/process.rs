@@ -16,17 +16,21 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::{Error, Part, Result, error};
+use crate::{
+    Error, Part, Result, error,
+    layout::{ETCD_DATA, KEEP_MARKER},
+};
 
-/// `$1` is a directory to remove, or empty; `$2` is a file whose existence forbids that. The directory gets
-/// another name first, so that nothing is created in it meanwhile.
+/// `$1` is a directory to remove, or empty; `$2` is a file whose existence forbids that, but for the bulk of the
+/// data in `$3`. The directory gets another name first, so that nothing is created in it meanwhile.
 const GUARD: &str = r#"
 read -r _
-if [ -n "$1" ] && [ ! -e "$2" ]; then mv -- "$1" "$1.gone" && rm -rf -- "$1.gone"; fi
+if [ -z "$1" ]; then :
+elif [ -e "$2" ]; then rm -rf -- "$3"
+else mv -- "$1" "$1.gone" && rm -rf -- "$1.gone"
+fi
 kill -s KILL 0
 "#;
-/// Its existence in a directory tells the guard to leave the directory alone.
-pub(crate) const KEEP_MARKER: &str = "keep";
 const TAIL_LINES: usize = 15;
 
 /// What the guard does with the cluster's directory when this process ends without having done it.
@@ -54,7 +58,7 @@ impl Group {
         let failed = |source| Error::Spawn { program: "sh".into(), source };
         let guard = Command::new("sh")
             .args(["-c", GUARD, "cluster-guard"])
-            .args([removed, &directory.join(KEEP_MARKER)])
+            .args([removed, &directory.join(KEEP_MARKER), &directory.join(ETCD_DATA)])
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -130,8 +134,8 @@ impl Process {
         Ok(())
     }
 
-    pub(crate) fn pid(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
+    pub(crate) fn pid(&mut self) -> Option<u32> {
+        if self.is_running() { self.child.as_ref().map(Child::id) } else { None }
     }
 
     pub(crate) fn is_running(&mut self) -> bool {

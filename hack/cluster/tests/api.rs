@@ -1,6 +1,6 @@
 //! etcd and kube-apiserver alone: what tests of schemas, ownership, access and faults rely on.
 
-use std::fs;
+use std::{fs, thread};
 
 use cluster::{Cluster, Identity, Part};
 
@@ -118,6 +118,22 @@ async fn two_clusters_run_side_by_side_and_each_ends_alone() {
     assert!(!directory.exists());
     assert!(!fs::exists(format!("/proc/{pid}")).unwrap());
     other.kubectl(["get", "namespaces"]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_panic_keeps_the_logs_and_ends_the_processes() {
+    let cluster = Cluster::api().await.unwrap();
+    let (directory, logs) = (cluster.directory().to_owned(), cluster.logs_dir());
+    let pid = cluster.pid(Part::ApiServer).unwrap();
+    let test = thread::spawn(move || {
+        let _cluster = cluster;
+        panic!("as a failing test does");
+    });
+    test.join().unwrap_err();
+    assert!(fs::read_to_string(logs.join("audit.log")).unwrap().contains("/readyz"));
+    assert!(!fs::exists(format!("/proc/{pid}")).unwrap());
+    assert!(!directory.join("etcd").exists(), "the bulk is removed");
+    fs::remove_dir_all(directory).unwrap();
 }
 
 #[tokio::test]

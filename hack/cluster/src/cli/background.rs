@@ -145,7 +145,9 @@ pub(super) async fn down(dir: &Path) -> Result<ExitCode, CliError> {
             return Ok(ExitCode::SUCCESS);
         }
         Status::Leftovers => {
-            output::step(&format!("no cluster runs in {}, removing what one left", dir.display()));
+            home.remove()?;
+            output::step(&format!("no cluster runs in {}; removed what one left there", dir.display()));
+            return Ok(ExitCode::SUCCESS);
         }
         Status::Running => {
             output::step(&format!("stopping the cluster in {}", dir.display()));
