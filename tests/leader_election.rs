@@ -167,6 +167,20 @@ async fn after_kill_9_the_standby_leads_once_the_lease_has_expired() {
 }
 
 #[tokio::test]
+async fn a_leader_writes_its_lease_every_two_seconds_and_does_not_read_it() {
+    let election = Election::on(CLUSTER.get().await.unwrap()).await;
+    let leader = election.contender("leader").await;
+    leader.until_leading().await;
+    let mark = election.cluster.audit_mark().unwrap();
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    let requests =
+        || election.cluster.audit_since(mark).unwrap().resource("leases").namespace(&election.namespace);
+    let writes = requests().writes().count();
+    assert!((2..=4).contains(&writes), "{writes} writes in 7 s");
+    assert_eq!(requests().count(), writes, "{:?}", requests().events());
+}
+
+#[tokio::test]
 async fn a_leader_whose_lease_names_another_ends_with_an_error_and_leaves_the_lease_alone() {
     let election = Election::on(CLUSTER.get().await.unwrap()).await;
     let mut leader = election.contender("leader").await;
