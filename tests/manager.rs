@@ -1,5 +1,12 @@
 //! The built manager where it cannot or need not start: one clear line and the right exit code. No cluster.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops where its setting fails; a missing field of JSON reads as null"
+)]
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;

@@ -56,7 +56,7 @@ enum AttemptError {
     Unanswered,
     #[error("the lease was changed by somebody else at the same moment")]
     Contended,
-    #[error("the request was refused")]
+    #[error(transparent)]
     Refused(#[from] kube::Error),
 }
 

@@ -1,7 +1,7 @@
 //! Starts and stops the process's parts: flags, client, servers, election, controllers. I/O.
 //!
-//! Wires what the other modules offer and holds no logic of the domain. The election's decisions ([`lease`]) and the
-//! command line ([`flags`]) are pure.
+//! Wires what the other modules offer and holds no logic of the domain. The election's decisions (`lease`) and the
+//! command line (`flags`) are pure.
 
 mod client;
 mod fence;

@@ -4,6 +4,7 @@
 //! `ts`, `logger`, `msg`) work unchanged.
 
 use std::io;
+use std::panic::{self, PanicHookInfo};
 use std::str::FromStr;
 
 use clap::ValueEnum;
@@ -140,7 +141,8 @@ impl LogOptions {
     }
 }
 
-/// Makes this process log as the options say. The first call wins; later ones, in tests, change nothing.
+/// Makes this process log as the options say, panics included: whoever reads the log as JSON must be able to read all
+/// of it. The first call wins; later ones, in tests, change nothing.
 pub fn init_logging(options: LogOptions) {
     let time = options.time;
     let lines = tracing_subscriber::fmt::layer()
@@ -150,5 +152,13 @@ pub fn init_logging(options: LogOptions) {
     let subscriber = tracing_subscriber::registry().with(options.level().targets()).with(lines);
     if subscriber.try_init().is_err() {
         tracing::debug!("logging was set up before");
+        return;
     }
+    panic::set_hook(Box::new(log_panic));
+}
+
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let location = panic.location().map(ToString::to_string).unwrap_or_default();
+    let message = panic.payload_as_str().unwrap_or("no message");
+    tracing::error!(target: OWN, location, error = message, "panicked: a defect of this program, please report it");
 }

@@ -1,6 +1,6 @@
 //! What tests on a real control plane share: the installed operator, apps in namespaces of their own, and patience.
 
-#![allow(dead_code, unreachable_pub, reason = "every test binary uses its own part")]
+#![allow(dead_code, unreachable_pub, unused_imports, reason = "every test binary uses its own part")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,6 +10,7 @@
 #![allow(clippy::indexing_slicing, reason = "a missing field of JSON reads as null")]
 
 pub mod app;
+pub mod http;
 pub mod operator;
 
 use std::path::PathBuf;

@@ -1,13 +1,12 @@
 //! The built manager, run as its own ServiceAccount with the rights and the flags that `config/default` gives it.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
 use cluster::{AuditEvents, AuditMark, Cluster, Companion, Identity};
 use serde_json::Value;
 
+use super::http::get;
 use super::{eventually, holds, project};
 
 const NAMESPACE: &str = "pe-app-system";
@@ -139,15 +138,4 @@ fn address_in(log: &str, message: &str) -> Option<String> {
     let line = log.lines().find(|line| line.contains(message))?;
     let start = line.find("127.0.0.1:")?;
     Some(line[start..].chars().take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ':')).collect())
-}
-
-/// A plain HTTP GET: status and body.
-fn get(address: &str, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: test\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let code = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (code, body.to_owned())
 }
