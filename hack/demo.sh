@@ -56,7 +56,9 @@ output=$("$bin/cluster" up --dir "$dir" --apply config/crd 2>&1) || fail "$outpu
 run kubectl get nodes
 
 step "The CRD"
-run make install
+say "\$ make install"
+output=$(make install 2>&1) || fail "$output"
+say "${output##*$'\n'}"
 run kubectl wait --for=condition=Established crd/egapps.egplatform.platform.evillgenius.com
 
 step "The manager, on this host"
@@ -70,7 +72,7 @@ run kubectl get ega --output wide
 run kubectl get deployments --output wide
 wait_until 30 "status.pods names 1 pod" pods_are 1
 say "status.pods:"
-pods | sed 's/^/      /'
+pods | indent | indent
 
 step "Scaled to 3"
 run kubectl scale "egapp/$app" --replicas=3
@@ -78,7 +80,7 @@ run kubectl wait --for=condition=Ready "egapp/$app" --timeout=60s
 run kubectl get ega
 wait_until 30 "status.pods names 3 pods" pods_are 3
 say "status.pods:"
-pods | sed 's/^/      /'
+pods | indent | indent
 
 step "The Deployment changed by hand, and healed"
 break_it kubectl set image "deployment/$app" '*=registry.example.com/wrong:1'
@@ -91,13 +93,13 @@ say "\$ sed 's/framework: java/framework: cobol/' $sample | kubectl apply --file
 if refusal=$(sed 's/framework: java/framework: cobol/' "$sample" | kubectl apply --filename - 2>&1); then
   fail "the API server took framework: cobol"
 fi
-say "$refusal"
+indent <<<"$refusal"
 
 step "The metrics Prometheus reads"
 say "\$ curl $metrics/metrics"
 curl -sf "$metrics/metrics" >"$dir/metrics.txt"
 grep -E '^(controller_runtime_reconcile_total|controller_runtime_reconcile_time_seconds_count|workqueue_depth|rest_client_requests_total|process_resident_memory_bytes)' \
-  "$dir/metrics.txt" | sed 's/^/    /'
+  "$dir/metrics.txt" | indent
 
 step "Deleted, and nothing left"
 run kubectl delete --filename "$sample"

@@ -20,12 +20,13 @@ step() {
   printf '\n%2d. %s  (%s s)\n' "$steps" "$title" "$(since "$started")"
 }
 
+indent() { sed 's/^/    /'; }
 say() { printf '    %s\n' "$*"; }
 
 # Shows a command and its output; fails when the command does.
 run() {
   say "\$ $*"
-  "$@" 2>&1 | sed 's/^/    /'
+  "$@" 2>&1 | indent
 }
 
 fail() {
@@ -38,7 +39,8 @@ wait_until() {
   local seconds=$1 what=$2 deadline
   shift 2
   deadline=$((SECONDS + seconds))
-  until "$@" >/dev/null 2>&1; do
+  # The subshell confines the redirection: an exit trap that strikes meanwhile has something to say.
+  until ("$@") >/dev/null 2>&1; do
     [ "$SECONDS" -lt "$deadline" ] || fail "after $seconds s still not so: $what"
     sleep 0.1
   done

@@ -63,9 +63,9 @@ kubectl create rolebinding somebody --clusterrole=edit --user=somebody --namespa
 edit_is_aggregated() { kubectl auth can-i create egapps --as=somebody; }
 wait_until 30 "the role edit has taken up the rights on EGApps" edit_is_aggregated
 may delete egapps
-may patch egapps/scale
-may get egapps/status
-may_not update egapps/status
+may patch egapps --subresource=scale
+may get egapps --subresource=status
+may_not update egapps --subresource=status
 may_not create egapps --namespace=kube-system
 say "edit: makes, scales and deletes EGApps of its namespace, and leaves the status alone"
 
