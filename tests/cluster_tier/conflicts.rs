@@ -58,12 +58,7 @@ async fn a_policy_that_rewrites_our_field_is_told_and_not_fought() {
     let cluster = cluster().await;
     let app = App::named(cluster, "web").await;
     cluster.apply(&rewriting_policy(&app.namespace)).await.unwrap();
-    eventually("the policy is in force", async || {
-        let probe = ["create", "deployment", "probe", "--image=x:1", "--dry-run=server", "-o"];
-        let limit = app.kubectl(&[&probe[..], &["jsonpath={.spec.revisionHistoryLimit}"]].concat()).await;
-        holds(limit == "1", || limit)
-    })
-    .await;
+    until_history_limit_is(&app, "1").await;
     app.apply(&with_image(1)).await;
     let told = app.until("it is told", |app| reason(app) == "Overridden").await;
     let message = condition(&told, "Ready")["message"].as_str().unwrap();
@@ -76,8 +71,19 @@ async fn a_policy_that_rewrites_our_field_is_told_and_not_fought() {
     assert_eq!(writes.clone().resource("deployments").count(), 0, "{writes:#?}");
 
     cluster.kubectl(["delete", "mutatingadmissionpolicybinding", &app.namespace]).await.unwrap();
+    until_history_limit_is(&app, "10").await;
     app.patch(&json!({ "spec": { "replicaCount": 2 } })).await;
     app.wait_ready().await;
+}
+
+/// Waits until a new Deployment would get that limit: policies come into force, and go, with a delay.
+async fn until_history_limit_is(app: &App<'_>, wanted: &str) {
+    eventually("the policy is in force, or gone", async || {
+        let probe = ["create", "deployment", "probe", "--image=x:1", "--dry-run=server", "-o"];
+        let limit = app.kubectl(&[&probe[..], &["jsonpath={.spec.revisionHistoryLimit}"]].concat()).await;
+        holds(limit == wanted, || limit)
+    })
+    .await;
 }
 
 /// A policy that sets a field of ours in one namespace.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::time::Instant;
 use tracing::info;
 
 use super::cluster::{Cluster, LiveDeployment};
 use super::desired::Children;
-use super::error::Error;
+use super::error::{Error, RECHECK};
 use super::names;
 use super::observe::{Observed, Ownership};
 use crate::controller::compare::first_difference;
@@ -18,13 +19,14 @@ use crate::controller::key::ObjectKey;
 pub struct Override {
     desired: String,
     live: u64,
+    at: Instant,
     field: String,
 }
 
 /// Applies every child that differs, and none that does not.
 ///
 /// `overridden` remembers an apply that did not stick, so that it is not repeated before what is wanted or what is
-/// there has changed.
+/// there has changed; and rarely after that, since whatever stands in the way may go without our seeing it.
 ///
 /// # Errors
 /// When a child's name is taken, an apply does not stick, or the API server refuses.
@@ -60,6 +62,7 @@ pub async fn apply(
     *overridden = self::change(&desired, Some(&reply)).map(|field| Override {
         desired: digest_of(&desired).to_owned(),
         live: live_digest(&reply),
+        at: Instant::now(),
         field,
     });
     match overridden {
@@ -100,7 +103,7 @@ fn with_uid(mut desired: Value, live: Option<&Arc<LiveDeployment>>) -> Value {
 }
 
 fn is_same_override(known: &Override, desired: &Value, live: &LiveDeployment) -> bool {
-    known.desired == digest_of(desired) && known.live == live_digest(live)
+    known.desired == digest_of(desired) && known.live == live_digest(live) && known.at.elapsed() < RECHECK
 }
 
 fn digest_of(desired: &Value) -> &str {

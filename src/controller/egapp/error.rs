@@ -34,7 +34,7 @@ pub enum Error {
     /// Something in the cluster changed what was applied, in the very same request.
     #[error(
         "Deployment {key} does not keep {field} as it was applied: an admission policy or webhook of the cluster \
-             changes it; it is not applied again before it or the EGApp changes"
+             changes it; it is applied again when it or the EGApp changes, else every ten minutes"
     )]
     Overridden {
         /// The child.

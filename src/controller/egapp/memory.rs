@@ -49,8 +49,8 @@ impl<E> Default for Failure<E> {
 impl<E: Clone> Failure<E> {
     /// The failure that still forbids a new try, with the time left (`None` = until the situation changes).
     #[must_use]
-    pub fn gate(&self, situation: u64, now: Instant) -> Option<(E, u32, Option<Duration>)> {
-        let last = self.last.as_ref().filter(|last| last.situation == situation)?;
+    pub fn gate(&self, situation: impl Fn() -> u64, now: Instant) -> Option<(E, u32, Option<Duration>)> {
+        let last = self.last.as_ref().filter(|last| last.situation == situation())?;
         let left = match last.until {
             Some(until) if until <= now => return None,
             until => until.map(|until| until - now),
@@ -132,11 +132,11 @@ mod tests {
     fn a_failure_forbids_a_try_until_its_time_and_an_edit_starts_afresh() {
         let (mut failure, now) = (Failure::default(), Instant::now());
         assert_eq!(failure.record("no", 1, now, |_| Some(SECOND)), (1, Some(SECOND)));
-        assert_eq!(failure.gate(1, now), Some(("no", 1, Some(SECOND))));
-        assert_eq!(failure.gate(1, now + SECOND), None);
-        assert_eq!(failure.gate(2, now), None, "another situation");
+        assert_eq!(failure.gate(|| 1, now), Some(("no", 1, Some(SECOND))));
+        assert_eq!(failure.gate(|| 1, now + SECOND), None);
+        assert_eq!(failure.gate(|| 2, now), None, "another situation");
         assert_eq!(failure.record("no", 1, now, |_| None), (2, None));
-        assert_eq!(failure.gate(1, now + SECOND * 3600), Some(("no", 2, None)));
+        assert_eq!(failure.gate(|| 1, now + SECOND * 3600), Some(("no", 2, None)));
         assert_eq!(failure.record("no", 2, now, |_| None).0, 1);
     }
 

@@ -13,6 +13,7 @@ pub mod pace;
 pub mod rbac;
 pub mod reconcile;
 pub mod refusal;
+pub mod report;
 pub mod status;
 pub mod validate;
 pub mod watches;
