@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use kube::api::Api;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{self, Event, InitialListStrategy, watcher};
 use kube::{Error, Resource};
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
@@ -39,8 +39,10 @@ pub async fn run<K>(
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let open = || watcher(api.clone(), config.clone()).boxed();
-    let mut stream = open();
+    let open = |config: &watcher::Config| watcher(api.clone(), config.clone()).boxed();
+    // The objects of a streaming list come one by one (KEP-3157): a restart costs no more memory than the cache.
+    let mut config = config.streaming_lists();
+    let mut stream = open(&config);
     let mut errors = 0;
     loop {
         let item = tokio::select! {
@@ -60,11 +62,14 @@ pub async fn run<K>(
                 errors += 1;
                 metrics.error();
                 observer.error(&error);
-                if is_gone(&error) || errors % ERRORS_BEFORE_RELIST == 0 {
-                    stream = open();
+                if is_streaming_refused(&error) {
+                    config.initial_list_strategy = InitialListStrategy::ListWatch;
+                    stream = open(&config);
+                } else if is_gone(&error) || errors % ERRORS_BEFORE_RELIST == 0 {
+                    stream = open(&config);
                 }
             }
-            None => stream = open(),
+            None => stream = open(&config),
         }
         tokio::select! {
             () = stop.cancelled() => return,
@@ -89,6 +94,11 @@ pub fn status_of(error: &watcher::Error) -> Option<&kube::core::Status> {
         }
         watcher::Error::NoResourceVersion => None,
     }
+}
+
+/// A server whose feature `WatchList` is off (the default of 1.33) answers a streaming list as invalid.
+fn is_streaming_refused(error: &watcher::Error) -> bool {
+    status_of(error).is_some_and(|status| matches!(status.code, 400 | 422))
 }
 
 fn is_gone(error: &watcher::Error) -> bool {

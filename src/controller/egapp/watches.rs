@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::join3;
 use kube::api::Api;
-use kube::core::DeserializeGuard;
 use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::cluster::{AppEntry, DeploymentView, LiveDeployment, PodView};
+use super::cluster::{AppEntry, AppView, DeploymentView, LiveDeployment, PodView};
 use super::context::Context;
 use crate::controller::key::ObjectKey;
 use crate::controller::queue::WorkQueue;
@@ -20,7 +19,6 @@ use crate::controller::watch::{self as watch_loop, Observer, status_of};
 use crate::server::{Gate, Gates};
 use crate::telemetry::{Metrics, WatchMetrics};
 use egapp_api::labels;
-use egapp_api::v1alpha1::EGApp;
 
 /// Which kinds have been listed for the first time, and the readiness gates that say so.
 pub struct Sync {
@@ -114,7 +112,7 @@ impl Watches {
         let client = || self.ctx.cluster.client();
         let ours = watcher::Config::default().labels(labels::EGAPP);
         let everything = watcher::Config::default();
-        let apps = watch_loop::run::<DeserializeGuard<EGApp>>(
+        let apps = watch_loop::run::<AppView>(
             Api::all(client()),
             everything.clone(),
             self.ctx.app_metrics.clone(),
@@ -159,7 +157,7 @@ impl Watches {
         }
     }
 
-    fn app(&self, event: Event<DeserializeGuard<EGApp>>) -> Vec<ObjectKey> {
+    fn app(&self, event: Event<AppView>) -> Vec<ObjectKey> {
         let touched = self.ctx.cluster.caches.apps.handle(map_event(event, AppEntry::from));
         self.count_undecodable(&touched);
         touched

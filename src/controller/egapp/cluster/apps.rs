@@ -1,10 +1,54 @@
 //! EGApps as the controller sees them, those included that this release cannot decode. Pure.
 
-use kube::core::{DeserializeGuard, ObjectMeta};
+use std::borrow::Cow;
+
+use k8s_openapi::NamespaceResourceScope;
+use kube::Resource;
+use kube::core::ObjectMeta;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::controller::key::ObjectKey;
+use crate::controller::slim;
 use crate::controller::store::{Versioned, parse_resource_version};
 use egapp_api::v1alpha1::EGApp;
+
+/// An EGApp as it is received: only the metadata is decoded, so that one stored object that does not fit the types of
+/// this release cannot fail the list of all.
+#[derive(Clone, Debug, Deserialize)]
+pub struct AppView {
+    #[serde(deserialize_with = "slim::metadata")]
+    metadata: ObjectMeta,
+    #[serde(default)]
+    spec: Value,
+    #[serde(default)]
+    status: Value,
+}
+
+impl Resource for AppView {
+    type DynamicType = ();
+    type Scope = NamespaceResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        EGApp::kind(&())
+    }
+    fn group((): &()) -> Cow<'_, str> {
+        EGApp::group(&())
+    }
+    fn version((): &()) -> Cow<'_, str> {
+        EGApp::version(&())
+    }
+    fn plural((): &()) -> Cow<'_, str> {
+        EGApp::plural(&())
+    }
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
 
 /// A cached EGApp. One that does not decode is kept with the reason, so that it is reported and harms no other.
 #[derive(Clone, Debug)]
@@ -24,26 +68,40 @@ pub struct Undecodable {
     pub uid: String,
     /// Whether `metadata.deletionTimestamp` is set.
     pub is_terminating: bool,
-    /// What the decoder says.
+    /// The field, and what is wrong with it.
     pub error: String,
 }
 
-impl From<DeserializeGuard<EGApp>> for AppEntry {
-    fn from(guard: DeserializeGuard<EGApp>) -> Self {
-        let meta = guard.0.as_ref().map_or_else(|invalid| &invalid.metadata, |app| &app.metadata);
-        let key = ObjectKey::of(meta);
-        let resource_version = parse_resource_version(meta.resource_version.as_deref());
-        let app = guard.0.map(pruned).map_err(|invalid| Undecodable::new(invalid.metadata, invalid.error));
+impl From<AppView> for AppEntry {
+    fn from(view: AppView) -> Self {
+        let AppView { mut metadata, spec, status } = view;
+        // The controller never reads them, and they can be most of the object.
+        metadata.annotations = None;
+        metadata.labels = None;
+        let key = ObjectKey::of(&metadata);
+        let resource_version = parse_resource_version(metadata.resource_version.as_deref());
+        let app = match (decode("spec", spec), decode("status", status)) {
+            (Ok(spec), Ok(status)) => Ok(EGApp { metadata, spec, status }),
+            (Err(error), _) | (_, Err(error)) => Err(Undecodable::new(metadata, error)),
+        };
         Self { key, resource_version, app }
     }
 }
 
+/// Decodes one part of the object; the error names the field.
+fn decode<T: DeserializeOwned>(part: &str, value: Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(value).map_err(|error| match error.path().to_string().as_str() {
+        "." => format!("{part}: {}", error.inner()),
+        path => format!("{part}.{path}: {}", error.inner()),
+    })
+}
+
 impl Undecodable {
-    fn new(meta: ObjectMeta, error: String) -> Self {
+    fn new(metadata: ObjectMeta, error: String) -> Self {
         Self {
-            generation: meta.generation.unwrap_or(0),
-            uid: meta.uid.unwrap_or_default(),
-            is_terminating: meta.deletion_timestamp.is_some(),
+            generation: metadata.generation.unwrap_or(0),
+            uid: metadata.uid.unwrap_or_default(),
+            is_terminating: metadata.deletion_timestamp.is_some(),
             error,
         }
     }
@@ -58,10 +116,37 @@ impl Versioned for AppEntry {
     }
 }
 
-/// Without the parts of the metadata that the controller never reads, which can be most of the object.
-fn pruned(mut app: EGApp) -> EGApp {
-    app.metadata.managed_fields = None;
-    app.metadata.annotations = None;
-    app.metadata.labels = None;
-    app
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn entry(spec: &Value) -> AppEntry {
+        let metadata = json!({
+            "namespace": "team", "name": "web", "uid": "u", "generation": 3, "resourceVersion": "7",
+            "managedFields": [{ "manager": "kubectl" }], "annotations": { "large": "text" },
+        });
+        let view = json!({ "apiVersion": "x/v1", "kind": "EGApp", "metadata": metadata, "spec": spec });
+        AppEntry::from(serde_json::from_value::<AppView>(view).unwrap())
+    }
+
+    #[test]
+    fn a_readable_app_keeps_what_the_controller_reads_and_nothing_else() {
+        let app = entry(&json!({ "framework": "go", "environment": "dev" })).app.unwrap();
+        assert_eq!((app.spec.replica_count, app.metadata.generation), (1, Some(3)));
+        assert_eq!((app.metadata.managed_fields, app.metadata.annotations, app.status), (None, None, None));
+    }
+
+    #[test]
+    fn an_unreadable_app_names_the_field() {
+        let error = |spec| entry(&spec).app.unwrap_err().error;
+        let wrong_type = error(json!({ "framework": "go", "environment": "dev", "suspend": "maybe" }));
+        assert!(wrong_type.starts_with("spec.suspend: ") && wrong_type.contains("maybe"), "{wrong_type}");
+        let missing = error(json!({ "framework": "go" }));
+        assert!(missing.starts_with("spec: ") && missing.contains("environment"), "{missing}");
+        let no_spec = error(Value::Null);
+        assert!(no_spec.starts_with("spec: "), "{no_spec}");
+        let unreadable = entry(&Value::Null);
+        assert_eq!((unreadable.key, unreadable.resource_version), (ObjectKey::new("team", "web"), 7));
+    }
 }

@@ -8,16 +8,14 @@ use std::time::Duration;
 
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
-use kube::core::DeserializeGuard;
 use serde_json::Value;
 
 use super::error::{Call, Error};
 use super::names;
 use crate::controller::key::ObjectKey;
 use crate::controller::store::Store;
-use egapp_api::v1alpha1::EGApp;
 
-pub use apps::{AppEntry, Undecodable};
+pub use apps::{AppEntry, AppView, Undecodable};
 pub use deployments::{Controller, DeploymentView, Details, LiveDeployment, State};
 pub use pods::{PodIndex, PodView};
 
@@ -117,7 +115,7 @@ impl Cluster {
         Ok(entry)
     }
 
-    fn apps_of(&self, key: &ObjectKey) -> Api<DeserializeGuard<EGApp>> {
+    fn apps_of(&self, key: &ObjectKey) -> Api<AppView> {
         Api::namespaced(self.client(), key.namespace())
     }
 }
