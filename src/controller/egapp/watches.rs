@@ -17,7 +17,7 @@ use crate::controller::key::ObjectKey;
 use crate::controller::queue::WorkQueue;
 use crate::controller::watch::{self as watch_loop, Observer, status_of};
 use crate::server::{Gate, Gates};
-use crate::telemetry::{Metrics, WatchMetrics};
+use crate::telemetry::{Chain, Metrics, WatchMetrics};
 use egapp_api::labels;
 
 /// Which kinds have been listed for the first time, and the readiness gates that say so.
@@ -194,8 +194,8 @@ impl<K, H: Fn(&Watches, Event<K>) -> Vec<ObjectKey> + Send> Observer<K> for Kind
                 self.watches.sync.crd.not_ready(reason);
                 warn!(kind, "{reason}");
             }
-            Some(403) => warn!(kind, "the operator may not list or watch {kind}: {error}"),
-            _ => warn!(kind, "the watch of {kind} failed and is tried again: {error}"),
+            Some(403) => warn!(kind, "the operator may not list or watch {kind}: {}", Chain(error)),
+            _ => warn!(kind, "the watch of {kind} failed and is tried again: {}", Chain(error)),
         }
     }
 }
