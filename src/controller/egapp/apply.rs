@@ -23,7 +23,8 @@ pub struct Override {
     field: String,
 }
 
-/// Applies every child that differs, and none that does not.
+/// Applies every child that differs, and none that does not. Returns the digest of the Deployment that was found, or
+/// made, to be in sync; `None` while it must be waited for.
 ///
 /// `overridden` remembers an apply that did not stick, so that it is not repeated before what is wanted or what is
 /// there has changed; and rarely after that, since whatever stands in the way may go without our seeing it.
@@ -36,12 +37,12 @@ pub async fn apply(
     children: Children,
     observed: &Observed,
     overridden: &mut Option<Override>,
-) -> Result<(), Error> {
+) -> Result<Option<u64>, Error> {
     let Children { deployment } = children;
     // The types of the Kubernetes API always serialise; nothing is applied if they ever did not.
     let desired = serde_json::to_value(deployment).unwrap_or_default();
     let live = match &observed.ownership {
-        Ownership::Terminating | Ownership::Predecessor => return Ok(()),
+        Ownership::Terminating | Ownership::Predecessor => return Ok(None),
         Ownership::Foreign(owner) => {
             return Err(Error::NameConflict { key: key.clone(), owner: owner.clone() });
         }
@@ -50,7 +51,7 @@ pub async fn apply(
     };
     let Some(change) = change(&desired, live) else {
         *overridden = None;
-        return Ok(());
+        return Ok(live.map(|live| live_digest(live)));
     };
     if let (Some(known), Some(live)) = (&*overridden, live)
         && is_same_override(known, &desired, live)
@@ -67,7 +68,7 @@ pub async fn apply(
     });
     match overridden {
         Some(Override { field, .. }) => Err(Error::Overridden { key: key.clone(), field: field.clone() }),
-        None => Ok(()),
+        None => Ok(Some(live_digest(&reply))),
     }
 }
 
@@ -112,5 +113,5 @@ fn digest_of(desired: &Value) -> &str {
 }
 
 fn live_digest(live: &LiveDeployment) -> u64 {
-    live.details.as_ref().map_or(0, |details| details.digest())
+    live.details.as_ref().map_or(0, |details| details.digest)
 }

@@ -8,7 +8,9 @@ use tokio::time::Instant;
 
 use super::apply::Override;
 use super::error::Error;
+use super::observe::{Observed, Ownership};
 use crate::controller::key::ObjectKey;
+use egapp_api::v1alpha1::EGApp;
 
 /// The memory of one EGApp.
 #[derive(Debug, Default)]
@@ -17,6 +19,9 @@ pub struct Memory {
     pub failure: Failure<Arc<Error>>,
     /// The last failure to write the status.
     pub status_failure: Failure<()>,
+    /// The EGApp's generation and the digest of the Deployment that were last found to go together: most passes have
+    /// another cause, and need not compare again.
+    pub in_sync: Option<(i64, u64)>,
     /// Since when a moving status waits to be written.
     pub moving_since: Option<Instant>,
     /// An apply that did not stick.
@@ -84,10 +89,19 @@ impl<E: Clone> Failure<E> {
 }
 
 impl Memory {
+    /// Whether the Deployment was found to be as this generation of the EGApp wants it, and neither has changed since.
+    #[must_use]
+    pub fn is_in_sync(&self, app: &EGApp, observed: &Observed) -> bool {
+        let live = observed.deployment.as_ref().filter(|_| observed.ownership == Ownership::Ours);
+        let digest = live.and_then(|live| live.details.as_ref()).map(|details| details.digest);
+        self.in_sync.is_some() && self.in_sync == app.metadata.generation.zip(digest)
+    }
+
     fn is_empty(&self) -> bool {
-        let Self { failure, status_failure, moving_since, overridden, reported_undecodable } = self;
+        let Self { failure, status_failure, in_sync, moving_since, overridden, reported_undecodable } = self;
         failure.is_empty()
             && status_failure.is_empty()
+            && in_sync.is_none()
             && moving_since.is_none()
             && overridden.is_none()
             && reported_undecodable.is_none()

@@ -95,14 +95,18 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
         let pass = Pass { requeue: left, error: None };
         return Advance { image, failure: Some(error), is_too_soon_to_tell, pass, ..Advance::default() };
     }
+    if memory.is_in_sync(app, &observed) {
+        return Advance { image, ..Advance::default() };
+    }
     let result = match confirm(ctx, key, app, &observed).await {
         Ok(true) => apply(&ctx.cluster, key, desired(&workload), &observed, &mut memory.overridden).await,
         Ok(false) => return Advance { is_gone: true, ..Advance::default() },
         Err(error) => Err(error),
     };
     match result {
-        Ok(()) => {
+        Ok(digest) => {
             memory.failure.clear();
+            memory.in_sync = digest.map(|digest| (app.metadata.generation.unwrap_or(0), digest));
             Advance { image, ..Advance::default() }
         }
         Err(error) => Advance { image, ..failed(key, situation(), memory, error) },
@@ -127,7 +131,7 @@ fn situation(app: &EGApp, observed: &Observed) -> u64 {
     let child = observed
         .deployment
         .as_ref()
-        .map(|live| (&live.uid, live.details.as_ref().map(|details| details.digest())));
+        .map(|live| (&live.uid, live.details.as_ref().map(|details| details.digest)));
     fnv1a(format!("{:?} {child:?}", app.metadata.generation).as_bytes())
 }
 

@@ -85,6 +85,9 @@ pub struct Details {
     pub has_our_selector: bool,
     /// Its status.
     pub status: State,
+    /// A number that changes with every field that may be compared. `metadata.generation` would not do: a Deployment's
+    /// grows with any annotation, and the Deployment controller writes some.
+    pub digest: u64,
     /// JSON of `{metadata: {labels, annotations, ownerReferences}, spec}`. Text takes a tenth of the tree's memory,
     /// and is read only when the object is reconciled.
     comparable: Box<str>,
@@ -145,29 +148,24 @@ impl Details {
             .collect();
         let spec = spec.unwrap_or_default();
         let selector = json!({ "matchLabels": names::selector(key.name()) });
+        let has_our_selector = spec.get("selector") == Some(&selector);
+        let comparable = json!({
+            "metadata": {
+                "labels": metadata.labels,
+                "annotations": annotations,
+                "ownerReferences": metadata.owner_references,
+            },
+            "spec": spec,
+        })
+        .to_string();
         Self {
             generation: metadata.generation.unwrap_or(0),
             is_terminating: metadata.deletion_timestamp.is_some(),
-            has_our_selector: spec.get("selector") == Some(&selector),
+            has_our_selector,
             status: status.map(State::from).unwrap_or_default(),
-            comparable: json!({
-                "metadata": {
-                    "labels": metadata.labels,
-                    "annotations": annotations,
-                    "ownerReferences": metadata.owner_references,
-                },
-                "spec": spec,
-            })
-            .to_string()
-            .into(),
+            digest: fnv1a(comparable.as_bytes()),
+            comparable: comparable.into(),
         }
-    }
-
-    /// A number that changes with every field that may be compared. `metadata.generation` would not do: a Deployment's
-    /// grows with any annotation, and the Deployment controller writes some.
-    #[must_use]
-    pub fn digest(&self) -> u64 {
-        fnv1a(self.comparable.as_bytes())
     }
 
     /// The fields that may be compared with desired ones.
