@@ -15,6 +15,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     cargo build --release --locked --package pe-app --bin manager --target "$target" && \
     cp "target/$target/release/manager" /manager
 
+# No HEALTHCHECK: Kubernetes has probes of its own, and there is no shell to run one.
 FROM scratch
 COPY --from=build /manager /manager
 USER 65532:65532
