@@ -3,21 +3,36 @@
 
 use std::sync::Arc;
 
-use super::cluster::{Caches, LiveDeployment};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+
+use super::cluster::{Caches, ChildKind, Live};
 use crate::controller::key::ObjectKey;
 
 /// What exists of an EGApp.
 #[derive(Clone, Debug)]
 pub struct Observed {
-    /// The Deployment of the EGApp's name, whoever it belongs to.
-    pub deployment: Option<Arc<LiveDeployment>>,
-    /// Whose that Deployment is.
-    pub ownership: Ownership,
+    /// Runs the pods.
+    pub deployment: Seen<Deployment>,
+    /// Leads to them.
+    pub service: Seen<Service>,
+    /// Limits their voluntary disruption.
+    pub disruption_budget: Seen<PodDisruptionBudget>,
     /// Names of the live pods, sorted; none while the Deployment is somebody else's.
     pub pods: Vec<Box<str>>,
 }
 
-/// How the Deployment of an EGApp's name relates to the EGApp.
+/// The object of an EGApp's name, whoever it belongs to.
+#[derive(Clone, Debug)]
+pub struct Seen<K: ChildKind> {
+    /// The object, if there is one.
+    pub live: Option<Arc<Live<K>>>,
+    /// Whose it is.
+    pub ownership: Ownership,
+}
+
+/// How an object of an EGApp's name relates to the EGApp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ownership {
     /// There is none.
@@ -37,22 +52,42 @@ pub enum Ownership {
 /// Looks up everything that belongs to the EGApp with that name and uid.
 #[must_use]
 pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
-    let deployment = caches.deployments.get(key);
-    let ownership = ownership(deployment.as_deref(), uid);
-    let pods = match ownership {
+    let deployment = Seen::find(caches, key, uid);
+    let pods = match deployment.ownership {
         Ownership::Predecessor | Ownership::Foreign(_) => Vec::new(),
-        Ownership::Absent | Ownership::Ours | Ownership::Terminating | Ownership::Orphan => {
-            caches.pods.names(key)
-        }
+        Ownership::Absent | Ownership::Ours | Ownership::Terminating | Ownership::Orphan => caches.pods.names(key),
     };
-    Observed { deployment, ownership, pods }
+    let (service, disruption_budget) = (Seen::find(caches, key, uid), Seen::find(caches, key, uid));
+    Observed { deployment, service, disruption_budget, pods }
 }
 
-fn ownership(deployment: Option<&LiveDeployment>, uid: &str) -> Ownership {
-    let Some(deployment) = deployment else { return Ownership::Absent };
-    let is_terminating = deployment.details.as_ref().is_some_and(|details| details.is_terminating);
-    let has_our_selector = deployment.details.as_ref().is_some_and(|details| details.has_our_selector);
-    match &deployment.controller {
+impl Observed {
+    /// A number for each kind that changes with every field of the live object that may be compared.
+    #[must_use]
+    pub fn digests(&self) -> [u64; 3] {
+        [self.deployment.digest(), self.service.digest(), self.disruption_budget.digest()]
+    }
+}
+
+impl<K: ChildKind> Seen<K> {
+    fn find(caches: &Caches, key: &ObjectKey, uid: &str) -> Self {
+        let live = K::store(caches).get(key);
+        let ownership = ownership(live.as_deref(), uid);
+        Self { live, ownership }
+    }
+
+    /// See [`Live::digest`]; 0 where there is no object.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.live.as_ref().map_or(0, |live| live.digest())
+    }
+}
+
+fn ownership<K: ChildKind>(live: Option<&Live<K>>, uid: &str) -> Ownership {
+    let Some(live) = live else { return Ownership::Absent };
+    let is_terminating = live.details.as_ref().is_some_and(|details| details.is_terminating);
+    let has_our_selector = live.details.as_ref().is_some_and(|details| details.has_our_selector);
+    match &live.controller {
         Some(owner) if &*owner.uid == uid && is_terminating => Ownership::Terminating,
         Some(owner) if &*owner.uid == uid => Ownership::Ours,
         Some(owner) if owner.is_namesake => Ownership::Predecessor,

@@ -1,46 +1,69 @@
-//! Deployments as the controller sees them: identity, owner, status, and for its own the fields it may compare. Pure.
+//! Children as the controller sees them: identity, owner, state, and for its own the fields it may compare. Pure.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus};
 use kube::Resource;
 use kube::core::ObjectMeta;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::Caches;
 use crate::controller::egapp::names;
 use crate::controller::key::ObjectKey;
 use crate::controller::slim;
-use crate::controller::store::{Versioned, parse_resource_version};
+use crate::controller::store::{Store, Versioned, parse_resource_version};
 use crate::hash::fnv1a;
 use egapp_api::labels;
 use egapp_api::v1alpha1::EGApp;
 
-/// A Deployment as it is decoded: no managed fields, and the spec as it came.
+/// A kind of object that EGApps are made of.
+pub trait ChildKind:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static
+{
+    /// The object's status as it is decoded.
+    type Status: DeserializeOwned + Clone + Debug + Send + Sync + 'static;
+    /// What is cached of the status.
+    type State: From<Self::Status> + Clone + Default + Debug + Send + Sync + 'static;
+
+    /// The kind in a sentence: `Deployment`.
+    const TITLE: &'static str;
+
+    /// `spec.selector` of an object that selects exactly the pods with these labels.
+    fn selector(labels: BTreeMap<String, String>) -> Value;
+
+    /// The local copies of this kind.
+    fn store(caches: &Caches) -> &Store<Live<Self>>;
+}
+
+/// A child as it is decoded: no managed fields, and the spec as it came.
 #[derive(Clone, Debug, Deserialize)]
-pub struct DeploymentView {
+#[serde(bound = "")]
+pub struct View<K: ChildKind> {
     #[serde(deserialize_with = "slim::metadata")]
     metadata: ObjectMeta,
     spec: Option<Value>,
-    status: Option<DeploymentStatus>,
+    status: Option<K::Status>,
 }
 
-impl Resource for DeploymentView {
+impl<K: ChildKind> Resource for View<K> {
     type DynamicType = ();
     type Scope = NamespaceResourceScope;
 
     fn kind((): &()) -> Cow<'_, str> {
-        Deployment::kind(&())
+        K::kind(&())
     }
     fn group((): &()) -> Cow<'_, str> {
-        Deployment::group(&())
+        K::group(&())
     }
     fn version((): &()) -> Cow<'_, str> {
-        Deployment::version(&())
+        K::version(&())
     }
     fn plural((): &()) -> Cow<'_, str> {
-        Deployment::plural(&())
+        K::plural(&())
     }
     fn meta(&self) -> &ObjectMeta {
         &self.metadata
@@ -50,17 +73,17 @@ impl Resource for DeploymentView {
     }
 }
 
-/// A Deployment as it is cached. Of one that belongs to no EGApp only the identity is kept: enough to leave it alone.
+/// A child as it is cached. Of an object that belongs to no EGApp only the identity is kept: enough to leave it alone.
 #[derive(Clone, Debug)]
-pub struct LiveDeployment {
+pub struct Live<K: ChildKind> {
     key: ObjectKey,
     resource_version: u64,
     /// `metadata.uid`.
     pub uid: Box<str>,
     /// The controlling owner, if there is one.
     pub controller: Option<Controller>,
-    /// Everything else, where the Deployment carries an EGApp's label or owner reference.
-    pub details: Option<Box<Details>>,
+    /// Everything else, where the object carries an EGApp's label or owner reference.
+    pub details: Option<Box<Details<K::State>>>,
 }
 
 /// The owner reference with `controller: true`.
@@ -70,21 +93,21 @@ pub struct Controller {
     pub title: Box<str>,
     /// The owner's uid.
     pub uid: Box<str>,
-    /// Whether it is an EGApp of the Deployment's own name.
+    /// Whether it is an EGApp of the child's own name.
     pub is_namesake: bool,
 }
 
-/// What is kept of a Deployment that is ours, or may be.
+/// What is kept of an object that is ours, or may be.
 #[derive(Clone, Debug)]
-pub struct Details {
-    /// `metadata.generation`.
+pub struct Details<S> {
+    /// `metadata.generation`; 0 for kinds without.
     pub generation: i64,
     /// Whether `metadata.deletionTimestamp` is set.
     pub is_terminating: bool,
-    /// Whether its selector is exactly the one we give to an EGApp of this name.
+    /// Whether it selects exactly the pods of an EGApp of its name.
     pub has_our_selector: bool,
     /// Its status.
-    pub status: State,
+    pub state: S,
     /// A number that changes with every field that may be compared. `metadata.generation` would not do: a Deployment's
     /// grows with any annotation, and the Deployment controller writes some.
     pub digest: u64,
@@ -93,52 +116,31 @@ pub struct Details {
     comparable: Box<str>,
 }
 
-/// The Deployment's own status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct State {
-    /// The generation that the Deployment controller has acted on.
-    pub observed_generation: i64,
-    /// Pods of all revisions.
-    pub replicas: i32,
-    /// Pods of the newest revision.
-    pub updated_replicas: i32,
-    /// Pods that are ready.
-    pub ready_replicas: i32,
-    /// Pods that have been ready for `minReadySeconds`.
-    pub available_replicas: i32,
-    /// Condition `Available`.
-    pub is_available: bool,
-    /// Condition `Progressing` is False with reason `ProgressDeadlineExceeded`.
-    pub is_past_deadline: bool,
-}
-
-impl From<DeploymentView> for LiveDeployment {
-    fn from(view: DeploymentView) -> Self {
-        let DeploymentView { metadata, spec, status } = view;
+impl<K: ChildKind> From<View<K>> for Live<K> {
+    fn from(view: View<K>) -> Self {
+        let View { metadata, spec, status } = view;
         let key = ObjectKey::of(&metadata);
         let controller = controller_of(&metadata);
-        let is_labelled = metadata
-            .labels
-            .as_ref()
-            .is_some_and(|labels| labels.get(labels::EGAPP).map(String::as_str) == Some(key.name()));
+        let label = metadata.labels.as_ref().and_then(|labels| labels.get(labels::EGAPP));
+        let is_labelled = label.map(String::as_str) == Some(key.name());
         let is_candidate = is_labelled || controller.as_ref().is_some_and(|owner| owner.is_namesake);
+        let state = status.map(K::State::from).unwrap_or_default();
         Self {
             resource_version: parse_resource_version(metadata.resource_version.as_deref()),
             uid: metadata.uid.clone().unwrap_or_default().into(),
-            details: is_candidate.then(|| Box::new(Details::new(&key, metadata, spec, status))),
+            details: is_candidate.then(|| {
+                let spec = spec.unwrap_or_default();
+                let has_our_selector = spec.get("selector") == Some(&K::selector(names::selector(key.name())));
+                Box::new(Details::new(metadata, &spec, has_our_selector, state))
+            }),
             controller,
             key,
         }
     }
 }
 
-impl Details {
-    fn new(
-        key: &ObjectKey,
-        metadata: ObjectMeta,
-        spec: Option<Value>,
-        status: Option<DeploymentStatus>,
-    ) -> Self {
+impl<S> Details<S> {
+    fn new(metadata: ObjectMeta, spec: &Value, has_our_selector: bool, state: S) -> Self {
         let annotations: serde_json::Map<_, _> = metadata
             .annotations
             .into_iter()
@@ -146,9 +148,6 @@ impl Details {
             .filter(|(name, _)| is_ours(name))
             .map(|(name, value)| (name, Value::String(value)))
             .collect();
-        let spec = spec.unwrap_or_default();
-        let selector = json!({ "matchLabels": names::selector(key.name()) });
-        let has_our_selector = spec.get("selector") == Some(&selector);
         let comparable = json!({
             "metadata": {
                 "labels": metadata.labels,
@@ -162,7 +161,7 @@ impl Details {
             generation: metadata.generation.unwrap_or(0),
             is_terminating: metadata.deletion_timestamp.is_some(),
             has_our_selector,
-            status: status.map(State::from).unwrap_or_default(),
+            state,
             digest: fnv1a(comparable.as_bytes()),
             comparable: comparable.into(),
         }
@@ -176,30 +175,15 @@ impl Details {
     }
 }
 
-impl From<DeploymentStatus> for State {
-    fn from(status: DeploymentStatus) -> Self {
-        let mut state = Self {
-            observed_generation: status.observed_generation.unwrap_or(0),
-            replicas: status.replicas.unwrap_or(0),
-            updated_replicas: status.updated_replicas.unwrap_or(0),
-            ready_replicas: status.ready_replicas.unwrap_or(0),
-            available_replicas: status.available_replicas.unwrap_or(0),
-            ..Self::default()
-        };
-        for condition in status.conditions.into_iter().flatten() {
-            match (condition.type_.as_deref(), condition.status.as_deref()) {
-                (Some("Available"), Some("True")) => state.is_available = true,
-                (Some("Progressing"), Some("False")) => {
-                    state.is_past_deadline = condition.reason.as_deref() == Some("ProgressDeadlineExceeded");
-                }
-                _ => (),
-            }
-        }
-        state
+impl<K: ChildKind> Live<K> {
+    /// The digest of the fields that may be compared; 0 for an object that is not ours.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.details.as_ref().map_or(0, |details| details.digest)
     }
 }
 
-impl Versioned for LiveDeployment {
+impl<K: ChildKind> Versioned for Live<K> {
     fn key(&self) -> ObjectKey {
         self.key.clone()
     }
