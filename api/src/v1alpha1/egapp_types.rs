@@ -1,15 +1,19 @@
-//! The `EGApp` kind: what users ask for and what the operator reports. Pure.
+//! The `EGApp` kind: what users ask for. Pure.
 //!
 //! The documentation comment of a field is its text in `kubectl explain`, so it speaks to the person who writes the
 //! manifest. Bounds, defaults and messages are enforced by the API server and nowhere else.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::conditions::ConditionType;
+use super::egapp_status::EGAppStatus;
+use super::env::{EnvFromSource, EnvVar};
+use super::probes::{self, Probe};
+use super::references::ObjectReference;
+use super::resources::Resources;
 use super::schema;
+use super::service::Service;
 use super::words::{Environment, Framework, InstanceType};
 
 /// What the application needs.
@@ -74,20 +78,25 @@ pub struct EGAppSpec {
 
     /// What the application is written in: `java`, `python` or `go`. Required.
     ///
-    /// It picks the starter image that runs while `image` is unset, and is written as a label to the Deployment and
-    /// its pods.
+    /// It picks what the platform knows about such programs: the port they listen on, variables of their runtime (the
+    /// heap of a Java virtual machine, unbuffered output of Python, the memory limit of Go), how long they may take
+    /// to start, and the starter image that runs while no other is given. A change restarts the pods.
     pub framework: Framework,
 
     /// Size of one replica, CPU and memory as the platform defines them: `lowMem` (little of both), `highMem` (much
     /// memory), `highCPU` (much CPU) or `balanced` (CPU and memory in proportion). Default: `lowMem`.
     ///
-    /// A change restarts the pods.
+    /// `resources` replaces single amounts of it, and `status.resources` shows the outcome. A change restarts the
+    /// pods.
     #[serde(default)]
     pub instance_type: InstanceType,
 
     /// Stage that this copy of the application serves: `dev`, `stage` or `prod`. Required.
     ///
-    /// It is written as a label to the Deployment and its pods.
+    /// It picks the platform's policies: when the image is pulled anew, how a rollout goes and when it counts as
+    /// stuck, how long a new pod must be ready before it counts, whether the replicas are spread over zones and
+    /// nodes, how many of them a node drain may take at once, and how long a pod still serves while it is being
+    /// taken out of the Service. It never picks the image's tag. A change restarts the pods.
     pub environment: Environment,
 
     /// How many replicas run. Default: 1. With 0 the application is stopped, which counts as Ready.
@@ -97,8 +106,9 @@ pub struct EGAppSpec {
     #[schemars(range(min = 0))]
     pub replica_count: i32,
 
-    /// Container image, such as `registry.example.com/team/web:1.4.2`. Unset, the default: a starter image of the
-    /// framework runs, which answers on a port but is not your application, and the status says `StarterImage`.
+    /// Container image, such as `registry.example.com/team/web:1.4.2`. Unset, the default: the image that the
+    /// platform's catalogue has for `appId`, else a starter image of the framework, which answers on a port but is
+    /// not your application; the status says `StarterImage` then.
     ///
     /// A change rolls the pods over to the new image.
     #[serde(default, deserialize_with = "empty_is_unset", skip_serializing_if = "Option::is_none")]
@@ -116,82 +126,128 @@ pub struct EGAppSpec {
     ]))]
     pub image: Option<String>,
 
+    /// The program that the container runs instead of the image's `ENTRYPOINT`, and its first arguments. Default: the
+    /// image's, and its `CMD` where `args` is unset too. With `command` the image's `CMD` counts no more.
+    ///
+    /// No shell is involved: write `[sh, -c, "a && b"]` to have one. `$(NAME)` is replaced by the value of that
+    /// variable. A starter image runs its own command where both `command` and `args` are unset.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "schema::command")]
+    pub command: Vec<String>,
+
+    /// Arguments of the program, instead of the image's `CMD`. Default: the image's, unless `command` is set.
+    ///
+    /// `$(NAME)` is replaced by the value of that variable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "schema::arguments")]
+    pub args: Vec<String>,
+
+    /// Port on which the application listens. Default: the one that the platform has for the framework.
+    ///
+    /// The Service leads to it, and probes ask on it unless they name another. It does not change where the program
+    /// listens. Pods run without privileges: a port below 1024 may be refused to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65535))]
+    pub port: Option<i32>,
+
+    /// Environment variables of the container. Default: those that the operator sets for every app, such as
+    /// `POD_NAME`, and the platform's for the framework. One here replaces one of those with the same name.
+    ///
+    /// They win over `envFrom`. A change restarts the pods.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 256), extend(
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["name"],
+        "x-kubernetes-validations" = [{
+            "rule": "self.map(variable, has(variable.value) ? size(variable.value) : 0).sum() <= 128000",
+            "message": "must have no more than 128000 characters in all values together; put large texts in a \
+                        ConfigMap",
+        }],
+    ))]
+    pub env: Vec<EnvVar>,
+
+    /// ConfigMaps and Secrets of the namespace whose entries all become variables, in this order: a later one wins
+    /// over an earlier one. Default: none.
+    ///
+    /// Kubernetes ranks every single variable above them: those in `env`, and also those that the operator and the
+    /// platform set, such as `JAVA_TOOL_OPTIONS` for `java`. To replace one of those from a ConfigMap, name it in
+    /// `env` with `valueFrom`. A later change of the ConfigMap or Secret does not restart the pods: set
+    /// `restartedAt`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "atomic"))]
+    pub env_from: Vec<EnvFromSource>,
+
+    /// CPU, memory and storage of one replica, amount by amount instead of the size's. Default: all of them as
+    /// `instanceType` says.
+    ///
+    /// A limit of memory alone is the request too, as memory cannot be taken back from a program. `status.resources`
+    /// shows the outcome. A change restarts the pods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Resources>,
+
+    /// Restarts a container that no longer works. Default: none, so that only a container that ends is restarted.
+    ///
+    /// Ask only about the app itself, never about a data base or another app: their outage would restart every
+    /// replica. It waits for the startup probe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = [probes::one_handler(), probes::one_success()]))]
+    pub liveness_probe: Option<Probe>,
+
+    /// Tells whether a pod gets traffic and counts as ready. Default: a TCP connection to the app's port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readiness_probe: Option<Probe>,
+
+    /// Gives the app time to start: the other probes wait for it, and the container is restarted when the time is
+    /// over. Default: a TCP connection to the app's port, for as long as the platform allows the framework.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = [probes::one_handler(), probes::one_success()]))]
+    pub startup_probe: Option<Probe>,
+
+    /// Secrets of the namespace, of the type `kubernetes.io/dockerconfigjson`, with which the image is pulled from a
+    /// private registry. Default: those of the ServiceAccount, if it has any. One that does not exist is no error
+    /// until the pull fails.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16), extend(
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["name"],
+    ))]
+    pub image_pull_secrets: Vec<ObjectReference>,
+
+    /// ServiceAccount of the namespace as which the pods talk to the Kubernetes API. It must exist. Unset or empty,
+    /// the default: the account `default`, without its token.
+    ///
+    /// Its token is mounted into the container, so whoever gets into the app has the account's rights: set it only
+    /// for an app that calls the Kubernetes API.
+    #[serde(default, deserialize_with = "empty_is_unset", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::object_name_or_empty")]
+    pub service_account_name: Option<String>,
+
+    /// Number of the user as which the container runs, never 0, which is root. Default: the image's `USER`.
+    ///
+    /// Pods never run as root. Set it for an image whose `USER` is root or missing, or is a name instead of a number:
+    /// such a container is refused otherwise, and the status says `ContainerConfig`. The image's files must be
+    /// readable to that user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
+    pub run_as_user: Option<i64>,
+
+    /// The Service through which other apps reach this one, by the app's name. Default: one on port 80.
+    #[serde(default)]
+    #[schemars(extend("default" = {}))]
+    pub service: Service,
+
+    /// A time; a new one restarts the pods, one after the other as in every rollout. Default: none.
+    ///
+    /// The time itself does not matter, also not whether it is in the future: write the present one. Use it after a
+    /// change of a ConfigMap or Secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64), extend("format" = "date-time"))]
+    pub restarted_at: Option<String>,
+
     /// Makes the operator leave the Deployment alone, say while a person repairs something by hand. The status is
     /// still reported, and deleting the EGApp still deletes everything. Default: false.
     #[serde(default)]
     pub suspend: bool,
-}
-
-/// What the operator last saw and did.
-///
-/// Every field is optional, so that any part can be written alone. Until the operator has seen an object, the API
-/// server answers `observedGeneration: -1`: no client takes a brand-new app for a finished one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("default" = { "observedGeneration": -1 }))]
-pub struct EGAppStatus {
-    /// Generation of the spec that this status is about: -1 until the operator has seen the object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub observed_generation: Option<i64>,
-
-    /// State of the app, one condition for each aspect: `Ready` (the summary: this generation runs
-    /// completely), `Available` (enough replicas serve), `Progressing` (a rollout is under way or ended well) and, only
-    /// while nothing moves on without a person, `Stalled`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "schema::conditions")]
-    pub conditions: Vec<Condition>,
-
-    /// Replicas that the app is meant to have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub desired_replicas: Option<i32>,
-
-    /// Replicas that exist, ready or not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replicas: Option<i32>,
-
-    /// Replicas that are ready.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ready_replicas: Option<i32>,
-
-    /// Replicas that run the wanted version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub updated_replicas: Option<i32>,
-
-    /// Replicas that have been ready for long enough to count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub available_replicas: Option<i32>,
-
-    /// Label selector of the app's pods, for autoscalers and for `kubectl get pods -l`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 1024))]
-    pub selector: Option<String>,
-
-    /// Names of the app's pods, sorted: those that are neither being deleted nor finished, starting and failing ones
-    /// included. The first 100: `podsOmitted` counts the rest.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(
-        length(max = super::MAX_LISTED_PODS),
-        inner(length(max = 253)),
-        extend("x-kubernetes-list-type" = "atomic")
-    )]
-    pub pods: Vec<String>,
-
-    /// How many pods are not listed in `pods`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pods_omitted: Option<i32>,
-
-    /// Image that the app's container is meant to run, from `spec.image` or by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 512))]
-    pub image: Option<String>,
-}
-
-impl EGAppStatus {
-    /// The condition of that type, if it has been reported.
-    #[must_use]
-    pub fn condition(&self, type_: ConditionType) -> Option<&Condition> {
-        self.conditions.iter().find(|condition| condition.type_ == type_.as_str())
-    }
 }
 
 /// Default of [`EGAppSpec::replica_count`].

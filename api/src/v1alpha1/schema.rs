@@ -1,4 +1,4 @@
-//! The parts of the `EGApp` schema that no attribute of a derive can state. Pure.
+//! The parts of the `EGApp` schema that no attribute of a derive can state, and those that several fields share. Pure.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -41,4 +41,76 @@ fn condition_bounds() -> [(String, Map<String, Value>); 5] {
         ("type", json!({ "maxLength": 316, "pattern": type_pattern })),
     ]
     .map(|(field, bounds)| (field.to_owned(), bounds.as_object().cloned().unwrap_or_default()))
+}
+
+/// Name of a ConfigMap, Secret or ServiceAccount.
+pub(super) fn object_name(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({
+        "type": "string",
+        "maxLength": 253,
+        "x-kubernetes-validations": [{
+            "rule": "!format.dns1123Subdomain().validate(self).hasValue()",
+            "message": "must be the name of an object: lower-case letters, digits, '-' and '.', starting and ending with \
+                        a letter or digit",
+        }],
+    })
+}
+
+/// The same, where the empty text means unset.
+pub(super) fn object_name_or_empty(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({
+        "type": "string",
+        "maxLength": 253,
+        "x-kubernetes-validations": [{
+            "rule": "self == '' || !format.dns1123Subdomain().validate(self).hasValue()",
+            "message": "must be empty or the name of an object: lower-case letters, digits, '-' and '.', starting and \
+                        ending with a letter or digit",
+        }],
+    })
+}
+
+/// A text that a process is given when it starts. Linux takes none of more than 128 KiB, which 32000 characters are
+/// at most.
+pub(super) fn argument(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({
+        "type": "string",
+        "maxLength": 32000,
+        "x-kubernetes-validations": [{
+            "rule": r"!self.contains('\u0000')",
+            "message": "must not contain the character NUL, with which no process can be started",
+        }],
+    })
+}
+
+/// Arguments of a program.
+pub(super) fn arguments(generator: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({
+        "type": "array",
+        "items": argument(generator),
+        "maxItems": 256,
+        "x-kubernetes-list-type": "atomic",
+        "x-kubernetes-validations": [{
+            "rule": "self.map(argument, size(argument)).sum() <= 128000",
+            "message": "must have no more than 128000 characters together; put large texts in a ConfigMap",
+        }],
+    })
+}
+
+/// A program and its arguments, if anything.
+pub(super) fn command(generator: &mut SchemaGenerator) -> Schema {
+    let mut command = arguments(generator);
+    if let Some(Value::Array(rules)) = command.get_mut("x-kubernetes-validations") {
+        rules.push(json!({
+            "rule": "size(self) == 0 || self[0] != ''",
+            "message": "must start with the name of a program",
+        }));
+    }
+    command
+}
+
+/// A program and its arguments.
+pub(super) fn required_command(generator: &mut SchemaGenerator) -> Schema {
+    let mut command = command(generator);
+    command.insert("minItems".to_owned(), json!(1));
+    command
 }

@@ -67,6 +67,7 @@ pub fn status(
         pods: listed,
         pods_omitted: (omitted > 0).then(|| i32::try_from(omitted).unwrap_or(i32::MAX)),
         image: image.map(|image| image.reference.clone()),
+        resources: None,
     };
     let is_complete = rollout.is_complete && i32::try_from(observed.pods.len()) == Ok(desired);
     let is_settled = match outcome {
