@@ -4,5 +4,6 @@ pub mod controller;
 pub mod hash;
 pub mod manager;
 pub mod platform;
+pub mod quantity;
 pub mod server;
 pub mod telemetry;

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::quantity;
+use crate::quantity;
 
 /// Lists whose entries are identified by keys (`x-kubernetes-list-map-keys` of the built-in API): entries that are
 /// not ours stay. Every other list is compared as a whole.

@@ -4,7 +4,6 @@ pub mod backoff;
 pub mod compare;
 pub mod egapp;
 pub mod key;
-pub mod quantity;
 pub mod queue;
 pub mod slim;
 pub mod store;
@@ -25,6 +24,8 @@ use crate::telemetry::Metrics;
 pub struct Deps {
     /// Talks to the API server; refuses to write while this process does not lead.
     pub client: Client,
+    /// What the words of an EGApp mean here.
+    pub platform: Arc<Platform>,
     /// Where they report what they do.
     pub metrics: Arc<Metrics>,
     /// Where they say what they still wait for.
@@ -34,7 +35,7 @@ pub struct Deps {
 /// Every controller of the manager.
 #[must_use]
 pub fn all(deps: &Deps) -> Vec<Box<dyn Controller>> {
-    let platform = Arc::new(Platform::built_in());
+    let platform = Arc::clone(&deps.platform);
     vec![Box::new(EgappController::new(deps.client.clone(), platform, &deps.metrics, &deps.gates))]
 }
 

@@ -5,6 +5,7 @@
 //! and not given back where it has not: it expires instead.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -19,6 +20,7 @@ use super::leader::{Candidacy, Elector};
 use super::signals::Signals;
 use super::tasks::{Group, Stopped};
 use crate::controller::{Controller, Deps};
+use crate::platform::Platform;
 use crate::server::{Gates, Listener, health_routes, metrics_routes};
 use crate::telemetry::Metrics;
 
@@ -43,6 +45,7 @@ pub async fn run(flags: &Flags, make: fn(&Deps) -> Vec<Box<dyn Controller>>) -> 
     let fence = if flags.leader_elect { Fence::shut() } else { Fence::open() };
     let deps = Deps {
         client: controllers_client(&config, &metrics, &fence)?,
+        platform: Arc::new(Platform::built_in()),
         metrics: metrics.clone(),
         gates: Gates::default(),
     };

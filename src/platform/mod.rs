@@ -1,99 +1,73 @@
-//! What the short words of an EGApp mean on this platform: sizes and starter images. Pure.
+//! What the short words of an EGApp mean on this platform: images, sizes, frameworks and environments.
+//!
+//! The platform file becomes a [`PlatformConfig`] by strict decoding, and a [`Platform`] once nothing is wrong with it.
+//! Reading the file is the only I/O.
 
-use egapp_api::v1alpha1::{Framework, InstanceType};
+mod check;
+mod config;
+mod defaults;
+mod image;
+mod variables;
 
-/// The platform's answers.
-#[derive(Clone, Debug)]
+pub use config::{EnvironmentPolicy, FrameworkProfile, ImagePullPolicy, PlatformConfig, Size, Starter};
+pub use image::{ResolvedImage, Unresolved};
+pub use variables::Variables;
+
+use egapp_api::v1alpha1::{Environment, Framework, InstanceType};
+
+/// The platform's answers. Whoever holds one holds values that Kubernetes accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
-    java: Starter,
-    python: Starter,
-    go: Starter,
-    low_mem: Size,
-    high_mem: Size,
-    high_cpu: Size,
-    balanced: Size,
-}
-
-/// What an app without an image runs: a small server of the framework on port 8080, so that a first EGApp gets
-/// running pods before there is anything to ship.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Starter {
-    /// Image reference.
-    pub image: String,
-    /// Entrypoint; empty = the image's.
-    pub command: Vec<String>,
-    /// Arguments; empty = the image's.
-    pub args: Vec<String>,
-    /// These images run as root unless told otherwise, and our pods never do.
-    pub run_as_user: i64,
-}
-
-/// Resources of one replica. Memory request and limit are the same, since memory cannot be taken back from a process;
-/// there is no CPU limit, since throttling only wastes what nobody else needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// CPU request, a quantity.
-    pub cpu: String,
-    /// Memory request and limit, a quantity.
-    pub memory: String,
+    config: PlatformConfig,
 }
 
 impl Platform {
-    /// The built-in answers.
+    /// The answers where no file is given.
     #[must_use]
     pub fn built_in() -> Self {
-        Self {
-            java: Starter::new(
-                "docker.io/library/eclipse-temurin:21-jdk",
-                &["jwebserver", "-b", "0.0.0.0", "-p", "8080", "-d", "/tmp"],
-                &[],
-            ),
-            python: Starter::new(
-                "docker.io/library/python:3.13-slim",
-                &["python", "-m", "http.server", "8080", "-d", "/tmp"],
-                &[],
-            ),
-            go: Starter::new("docker.io/traefik/whoami:v1.11", &[], &["--port=8080"]),
-            low_mem: Size::new("250m", "256Mi"),
-            high_mem: Size::new("500m", "2Gi"),
-            high_cpu: Size::new("2", "1Gi"),
-            balanced: Size::new("1", "1Gi"),
-        }
-    }
-
-    /// The framework's starter; `None` for a framework this build does not know.
-    #[must_use]
-    pub fn starter(&self, framework: Framework) -> Option<&Starter> {
-        match framework {
-            Framework::Java => Some(&self.java),
-            Framework::Python => Some(&self.python),
-            Framework::Go => Some(&self.go),
-            Framework::Unknown => None,
-        }
+        Self { config: PlatformConfig::default() }
     }
 
     /// Resources of that size; `None` for a size this build does not know.
     #[must_use]
-    pub fn size(&self, instance_type: InstanceType) -> Option<&Size> {
+    pub const fn size(&self, instance_type: InstanceType) -> Option<&Size> {
+        let sizes = &self.config.sizes;
         match instance_type {
-            InstanceType::LowMem => Some(&self.low_mem),
-            InstanceType::HighMem => Some(&self.high_mem),
-            InstanceType::HighCpu => Some(&self.high_cpu),
-            InstanceType::Balanced => Some(&self.balanced),
+            InstanceType::LowMem => Some(&sizes.low_mem),
+            InstanceType::HighMem => Some(&sizes.high_mem),
+            InstanceType::HighCpu => Some(&sizes.high_cpu),
+            InstanceType::Balanced => Some(&sizes.balanced),
             InstanceType::Unknown => None,
         }
     }
-}
 
-impl Starter {
-    fn new(image: &str, command: &[&str], args: &[&str]) -> Self {
-        let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect();
-        Self { image: image.to_owned(), command: owned(command), args: owned(args), run_as_user: 65532 }
+    /// What that framework needs; `None` for a framework this build does not know.
+    #[must_use]
+    pub const fn framework(&self, framework: Framework) -> Option<&FrameworkProfile> {
+        let frameworks = &self.config.frameworks;
+        match framework {
+            Framework::Java => Some(&frameworks.java),
+            Framework::Python => Some(&frameworks.python),
+            Framework::Go => Some(&frameworks.go),
+            Framework::Unknown => None,
+        }
     }
-}
 
-impl Size {
-    fn new(cpu: &str, memory: &str) -> Self {
-        Self { cpu: cpu.to_owned(), memory: memory.to_owned() }
+    /// The policy of that environment; `None` for an environment this build does not know.
+    #[must_use]
+    pub const fn environment(&self, environment: Environment) -> Option<&EnvironmentPolicy> {
+        let environments = &self.config.environments;
+        match environment {
+            Environment::Dev => Some(&environments.dev),
+            Environment::Stage => Some(&environments.stage),
+            Environment::Prod => Some(&environments.prod),
+            Environment::Unknown => None,
+        }
+    }
+
+    /// Key of the label that carries the app id for the platform's catalogue; `None` = no such label.
+    #[must_use]
+    pub fn catalog_label(&self) -> Option<&str> {
+        Some(self.config.catalog_label.as_str()).filter(|key| !key.is_empty())
     }
 }

@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
 use thiserror::Error;
 
-use crate::platform::{Platform, Size};
+use crate::platform::{Platform, ResolvedImage, Size, Unresolved};
 use egapp_api::v1alpha1::{EGApp, Environment, Framework, InstanceType};
 
 /// Everything that the children are made from. Whoever holds one can build them without a further check.
@@ -69,6 +69,9 @@ pub enum SpecError {
         /// Characters of the name.
         length: usize,
     },
+    /// Nothing to run.
+    #[error("spec.image is not set, and {0}")]
+    ImageUnresolved(Unresolved),
     /// Less than nothing.
     #[error("spec.replicaCount is {0}; it must be 0 or more")]
     NegativeReplicas(i32),
@@ -116,23 +119,30 @@ fn owner_reference(app: &EGApp) -> Result<OwnerReference, SpecError> {
     Ok(OwnerReference { block_owner_deletion: Some(true), ..reference })
 }
 
-/// `spec.image`, else the framework's starter.
+/// `spec.image`, else what the platform says.
 fn resolve_image(app: &EGApp, platform: &Platform) -> Result<Image, SpecError> {
-    let starter =
-        platform.starter(app.spec.framework).ok_or_else(|| unknown("framework", &Framework::ALL))?;
-    Ok(match &app.spec.image {
-        Some(reference) => Image {
-            reference: reference.clone(),
-            command: Vec::new(),
-            args: Vec::new(),
-            run_as_user: None,
-            is_starter: false,
-        },
-        None => Image {
+    let spec = &app.spec;
+    if platform.framework(spec.framework).is_none() {
+        return Err(unknown("framework", &Framework::ALL));
+    }
+    let own = |reference: &str| Image {
+        reference: reference.to_owned(),
+        command: Vec::new(),
+        args: Vec::new(),
+        run_as_user: None,
+        is_starter: false,
+    };
+    if let Some(reference) = &spec.image {
+        return Ok(own(reference));
+    }
+    let resolved = platform.resolve_image(spec.app_id.as_deref(), spec.framework, spec.environment);
+    Ok(match resolved.map_err(SpecError::ImageUnresolved)? {
+        ResolvedImage::App(reference) => own(reference),
+        ResolvedImage::Starter(starter) => Image {
             reference: starter.image.clone(),
             command: starter.command.clone(),
             args: starter.args.clone(),
-            run_as_user: Some(starter.run_as_user),
+            run_as_user: starter.run_as_user,
             is_starter: true,
         },
     })
