@@ -12,7 +12,8 @@ use crate::quantity;
 
 /// Lists whose entries are identified by keys (`x-kubernetes-list-map-keys` of the built-in API): entries that are
 /// not ours stay. Every other list is compared as a whole.
-fn list_keys(field: &str) -> &'static [&'static str] {
+#[must_use]
+pub fn list_keys(field: &str) -> &'static [&'static str] {
     match field {
         "containers" | "initContainers" | "env" | "imagePullSecrets" | "volumes" => &["name"],
         "ports" => &["containerPort", "port", "protocol"],
@@ -80,7 +81,9 @@ fn in_whole_list(desired: &[Value], live: &[Value], path: &str) -> Option<String
         .find_map(|(position, (wanted, found))| difference(wanted, found, &format!("{path}[{position}]")))
 }
 
-fn has_same_keys(wanted: &Value, found: &Value, keys: &[&str]) -> bool {
+/// Whether two entries of a keyed list are the same entry. An absent protocol is TCP.
+#[must_use]
+pub fn has_same_keys(wanted: &Value, found: &Value, keys: &[&str]) -> bool {
     keys.iter().all(|key| key_value(wanted, key) == key_value(found, key))
 }
 
@@ -119,7 +122,8 @@ fn last_field(path: &str) -> &str {
 }
 
 /// What the server leaves out when it prints an object.
-fn is_zero(value: &Value) -> bool {
+#[must_use]
+pub fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Bool(flag) => !flag,

@@ -71,6 +71,8 @@ words! {
         ScaledToZero,
         /// Available, but what runs is the framework's starter image, not an image of the user's.
         StarterImage,
+        /// No rule of the platform gives the app an image.
+        ImageUnresolved,
         /// The spec passes the schema and still cannot be mapped; ends with the next edit.
         InvalidSpec,
         /// A child's name is taken by an object that is not the app's.

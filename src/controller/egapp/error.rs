@@ -23,9 +23,11 @@ pub enum Error {
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The child's name is taken.
-    #[error("the name of Deployment {key} is taken: it {}; delete or rename it, or give the EGApp another name",
+    #[error("the name of {kind} {key} is taken: it {}; delete or rename it, or give the EGApp another name",
         .owner.as_ref().map_or_else(|| "belongs to no EGApp".to_owned(), |owner| format!("belongs to {owner}")))]
     NameConflict {
+        /// Its kind.
+        kind: &'static str,
         /// The child.
         key: ObjectKey,
         /// Kind and name of its controller.
@@ -33,10 +35,12 @@ pub enum Error {
     },
     /// Something in the cluster changed what was applied, in the very same request.
     #[error(
-        "Deployment {key} does not keep {field} as it was applied: an admission policy or webhook of the cluster \
+        "{kind} {key} does not keep {field} as it was applied: an admission policy or webhook of the cluster \
              changes it; it is applied again when it or the EGApp changes, else every ten minutes"
     )]
     Overridden {
+        /// Its kind.
+        kind: &'static str,
         /// The child.
         key: ObjectKey,
         /// Path of the first field that differs.
@@ -160,6 +164,7 @@ impl Error {
     #[must_use]
     pub fn reason(&self) -> Reason {
         match self {
+            Self::Spec(SpecError::ImageUnresolved(_)) => Reason::ImageUnresolved,
             Self::Spec(_) => Reason::InvalidSpec,
             Self::NameConflict { .. } => Reason::NameConflict,
             Self::Overridden { .. } => Reason::Overridden,

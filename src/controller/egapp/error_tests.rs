@@ -43,9 +43,13 @@ fn every_class_of_error_has_its_disposition_and_reason() {
     let none = || json!({});
     let cases = [
         (Error::Spec(SpecError::NegativeReplicas(-1)), Disposition::TerminalSpec, Reason::InvalidSpec),
-        (Error::NameConflict { key: key(), owner: None }, Disposition::TerminalCluster, Reason::NameConflict),
         (
-            Error::Overridden { key: key(), field: "spec.replicas".into() },
+            Error::NameConflict { kind: "Deployment", key: key(), owner: None },
+            Disposition::TerminalCluster,
+            Reason::NameConflict,
+        ),
+        (
+            Error::Overridden { kind: "Deployment", key: key(), field: "spec.replicas".into() },
             Disposition::TerminalCluster,
             Reason::Overridden,
         ),
@@ -124,7 +128,8 @@ fn messages_say_what_was_tried_on_what_and_why_it_failed() {
         "cannot apply Deployment team/web: User \"op\" cannot patch resource \"deployments\"; grant the operator that \
          right (config/rbac/role.yaml lists all it needs)"
     );
-    let taken = Error::NameConflict { key: key(), owner: Some("StatefulSet db".into()) }.message();
+    let taken = Error::NameConflict { kind: "Deployment", key: key(), owner: Some("StatefulSet db".into()) }
+        .message();
     assert!(taken.contains("team/web") && taken.contains("belongs to StatefulSet db"), "{taken}");
 }
 

@@ -6,28 +6,43 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::apply::Override;
+use super::ensure::Override;
 use super::error::Error;
-use super::observe::{Observed, Ownership};
+use super::observe::Observed;
 use crate::controller::key::ObjectKey;
 use egapp_api::v1alpha1::EGApp;
 
 /// The memory of one EGApp.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// The last failure with the children.
+    /// Of the Deployment.
+    pub deployment: ChildMemory,
+    /// Of the Service.
+    pub service: ChildMemory,
+    /// Of the PodDisruptionBudget.
+    pub disruption_budget: ChildMemory,
+    /// The last failure that is about the EGApp as a whole.
     pub failure: Failure<Arc<Error>>,
     /// The last failure to write the status.
     pub status_failure: Failure<()>,
-    /// The EGApp's generation and the digest of the Deployment that were last found to go together: most passes have
+    /// The EGApp's generation and the digests of the children that were last found to go together: most passes have
     /// another cause, and need not compare again.
-    pub in_sync: Option<(i64, u64)>,
+    pub in_sync: Option<(i64, [u64; 3])>,
     /// Since when a moving status waits to be written.
     pub moving_since: Option<Instant>,
-    /// An apply that did not stick.
-    pub overridden: Option<Override>,
     /// The generation that was reported as undecodable.
     pub reported_undecodable: Option<i64>,
+}
+
+/// The memory of one child.
+#[derive(Debug, Default)]
+pub struct ChildMemory {
+    /// The last failure.
+    pub failure: Failure<Arc<Error>>,
+    /// An apply that did not stick.
+    pub overridden: Option<Override>,
+    /// Digest of the state that was repaired.
+    pub repaired: Option<u64>,
 }
 
 /// Failures in a row of one thing in one situation (a number that changes with whatever a try depends on, above all
@@ -89,22 +104,37 @@ impl<E: Clone> Failure<E> {
 }
 
 impl Memory {
-    /// Whether the Deployment was found to be as this generation of the EGApp wants it, and neither has changed since.
+    /// Whether the children were found to be as this generation of the EGApp wants them, and none has changed since.
     #[must_use]
     pub fn is_in_sync(&self, app: &EGApp, observed: &Observed) -> bool {
-        let live = observed.deployment.as_ref().filter(|_| observed.ownership == Ownership::Ours);
-        let digest = live.and_then(|live| live.details.as_ref()).map(|details| details.digest);
-        self.in_sync.is_some() && self.in_sync == app.metadata.generation.zip(digest)
+        self.in_sync.is_some()
+            && self.in_sync == app.metadata.generation.map(|generation| (generation, observed.digests()))
     }
 
     fn is_empty(&self) -> bool {
-        let Self { failure, status_failure, in_sync, moving_since, overridden, reported_undecodable } = self;
-        failure.is_empty()
+        let Self {
+            deployment,
+            service,
+            disruption_budget,
+            failure,
+            status_failure,
+            in_sync,
+            moving_since,
+            reported_undecodable,
+        } = self;
+        [deployment, service, disruption_budget].into_iter().all(ChildMemory::is_empty)
+            && failure.is_empty()
             && status_failure.is_empty()
             && in_sync.is_none()
             && moving_since.is_none()
-            && overridden.is_none()
             && reported_undecodable.is_none()
+    }
+}
+
+impl ChildMemory {
+    fn is_empty(&self) -> bool {
+        let Self { failure, overridden, repaired } = self;
+        failure.is_empty() && overridden.is_none() && repaired.is_none()
     }
 }
 

@@ -7,11 +7,21 @@ use egapp_api::labels;
 /// Field manager of every server-side apply, of children and of the status.
 pub const FIELD_MANAGER: &str = "egapp-controller";
 
+/// Field manager of the JSON Patches that take foreign members out. Not [`FIELD_MANAGER`]: what that one had once
+/// written by anything but an apply, no later apply could drop.
+pub const REPAIRER: &str = "egapp-repair";
+
 /// Value of the label `app.kubernetes.io/managed-by`.
 pub const MANAGED_BY: &str = "pe-app";
 
 /// Name of the application's container.
 pub const CONTAINER: &str = "app";
+
+/// Name of the port of the container and of the Service.
+pub const PORT: &str = "http";
+
+/// Annotation on the pods: `spec.restartedAt`. A new value rolls them.
+pub const RESTARTED_AT: &str = "egplatform.platform.evillgenius.com/restarted-at";
 
 /// Annotation on a child: digest of the fields that were applied. It differs from the digest of what is wanted when a
 /// field is no longer wanted, which a comparison of the wanted fields alone cannot see.

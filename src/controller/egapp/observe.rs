@@ -55,7 +55,9 @@ pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
     let deployment = Seen::find(caches, key, uid);
     let pods = match deployment.ownership {
         Ownership::Predecessor | Ownership::Foreign(_) => Vec::new(),
-        Ownership::Absent | Ownership::Ours | Ownership::Terminating | Ownership::Orphan => caches.pods.names(key),
+        Ownership::Absent | Ownership::Ours | Ownership::Terminating | Ownership::Orphan => {
+            caches.pods.names(key)
+        }
     };
     let (service, disruption_budget) = (Seen::find(caches, key, uid), Seen::find(caches, key, uid));
     Observed { deployment, service, disruption_budget, pods }

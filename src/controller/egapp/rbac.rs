@@ -19,6 +19,9 @@ pub fn rules() -> Vec<PolicyRule> {
         // A server-side apply is a patch that also needs `create` where the object is not there yet. Children are
         // deleted by the garbage collector.
         rule("apps", "deployments", &["create", "list", "patch", "watch"]),
+        // Children that an app no longer wants are deleted by the controller itself.
+        rule("", "services", &["create", "delete", "list", "patch", "watch"]),
+        rule("policy", "poddisruptionbudgets", &["create", "delete", "list", "patch", "watch"]),
         rule("", "pods", &["list", "watch"]),
     ]
 }

@@ -7,16 +7,17 @@ use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::apply::apply;
+use super::apply::{Applied, apply};
 use super::cluster::AppEntry;
 use super::context::Context;
 use super::desired::desired;
+use super::ensure::{Failed, Found};
 use super::error::{Disposition, Error};
 use super::memory::Memory;
 use super::observe::{Observed, Ownership, observe};
 use super::report::write_status;
-use super::status::{Outcome, status};
-use super::validate::{Image, validate};
+use super::status::{MadeOf, Outcome, status};
+use super::validate::validate;
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
 use egapp_api::v1alpha1::EGApp;
@@ -50,7 +51,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
         None if app.spec.suspend => Outcome::Suspended,
         None => Outcome::InSync,
     };
-    let verdict = status(app, advance.image.as_ref(), &observed, outcome, Timestamp::now());
+    let verdict = status(app, advance.made_of.as_ref(), &observed, outcome, Timestamp::now());
     if !advance.is_too_soon_to_tell {
         let wait = write_status(ctx, key, app, verdict, memory).await;
         match wait {
@@ -67,7 +68,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
 /// How far the children came.
 #[derive(Default)]
 struct Advance {
-    image: Option<Image>,
+    made_of: Option<MadeOf>,
     /// The error that stands in the way, found now or in a former try that may not be repeated yet.
     failure: Option<Arc<Error>>,
     /// A failure that may be over with the next try is not told to people yet.
@@ -78,46 +79,53 @@ struct Advance {
 }
 
 async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memory) -> Advance {
-    let observed = observe(&ctx.cluster.caches, key, app.metadata.uid.as_deref().unwrap_or_default());
-    let situation = || situation(app, &observed);
+    let generation = app.metadata.generation.unwrap_or(0);
     let workload = match validate(app, &ctx.platform) {
         Ok(workload) => workload,
-        Err(error) => return failed(key, situation(), memory, error.into()),
+        Err(error) => return refused(key, generation, memory, error.into()),
     };
-    let image = Some(workload.image.clone());
-    if app.spec.suspend {
-        return Advance { image, ..Advance::default() };
+    let made_of = Some(MadeOf { image: workload.image.clone(), resources: workload.resources.clone() });
+    let observed = observe(&ctx.cluster.caches, key, app.metadata.uid.as_deref().unwrap_or_default());
+    if app.spec.suspend || memory.is_in_sync(app, &observed) {
+        return Advance { made_of, ..Advance::default() };
     }
-    if let Some((error, count, left)) = memory.failure.gate(situation, Instant::now())
-        && error.costs_a_request()
-    {
-        let is_too_soon_to_tell = is_too_soon(&error, count);
-        let pass = Pass { requeue: left, error: None };
-        return Advance { image, failure: Some(error), is_too_soon_to_tell, pass, ..Advance::default() };
-    }
-    if memory.is_in_sync(app, &observed) {
-        return Advance { image, ..Advance::default() };
-    }
-    let result = match confirm(ctx, key, app, &observed).await {
-        Ok(true) => apply(&ctx.cluster, key, desired(&workload), &observed, &mut memory.overridden).await,
+    match confirm(ctx, key, app, &observed).await {
+        Ok(true) => (),
         Ok(false) => return Advance { is_gone: true, ..Advance::default() },
-        Err(error) => Err(error),
-    };
-    match result {
-        Ok(digest) => {
-            memory.failure.clear();
-            memory.in_sync = digest.map(|digest| (app.metadata.generation.unwrap_or(0), digest));
-            Advance { image, ..Advance::default() }
-        }
-        Err(error) => Advance { image, ..failed(key, situation(), memory, error) },
+        Err(error) => return Advance { made_of, ..refused(key, generation, memory, error) },
     }
+    memory.failure.clear();
+    let applied = apply(&ctx.cluster, key, &desired(&workload), &observed, memory).await;
+    memory.in_sync = applied.in_sync().map(|digests| (generation, digests));
+    Advance { made_of, ..outcome_of(applied) }
 }
 
-/// Asks the API server whether the EGApp still lives before a Deployment is made or taken over a second time: the
-/// watch of Deployments can be ahead of the watch of EGApps, and then a deleted app's child would come back.
+/// The first child that is in the way speaks for all; the earliest of all tries decides when to come again.
+fn outcome_of(applied: Applied) -> Advance {
+    let mut advance = Advance::default();
+    for found in applied.0 {
+        let Found::Failed(Failed { error, count, wait, is_new }) = found else { continue };
+        advance.pass.requeue = earliest(advance.pass.requeue, wait);
+        if is_new {
+            advance.pass.error.get_or_insert_with(|| Arc::clone(&error));
+        }
+        if advance.failure.is_none() {
+            advance.is_too_soon_to_tell = is_too_soon(&error, count);
+            advance.failure = Some(error);
+        }
+    }
+    advance
+}
+
+/// Asks the API server whether the EGApp still lives before a child is made or taken over a second time: the watch of
+/// a child can be ahead of the watch of EGApps, and then a deleted app's child would come back.
 async fn confirm(ctx: &Context, key: &ObjectKey, app: &EGApp, observed: &Observed) -> Result<bool, Error> {
-    let is_second_time = app.status.as_ref().and_then(|status| status.observed_generation).unwrap_or(-1) >= 0;
-    if !is_second_time || !matches!(observed.ownership, Ownership::Absent | Ownership::Orphan) {
+    let reported = app.status.as_ref().and_then(|status| status.observed_generation);
+    let ownerships =
+        [&observed.deployment.ownership, &observed.service.ownership, &observed.disruption_budget.ownership];
+    let was_there = reported == app.metadata.generation && observed.deployment.ownership == Ownership::Absent;
+    let is_left_over = ownerships.contains(&&Ownership::Orphan);
+    if reported.unwrap_or(-1) < 0 || !(was_there || is_left_over) {
         return Ok(true);
     }
     let entry = ctx.cluster.read_app(key).await?;
@@ -126,36 +134,18 @@ async fn confirm(ctx: &Context, key: &ObjectKey, app: &EGApp, observed: &Observe
     }))
 }
 
-/// A number that stays the same for as long as a repeated try would meet the same EGApp and the same Deployment.
-fn situation(app: &EGApp, observed: &Observed) -> u64 {
-    let child = observed
-        .deployment
-        .as_ref()
-        .map(|live| (&live.uid, live.details.as_ref().map(|details| details.digest)));
-    fnv1a(format!("{:?} {child:?}", app.metadata.generation).as_bytes())
-}
-
-fn failed(key: &ObjectKey, situation: u64, memory: &mut Memory, error: Error) -> Advance {
-    let disposition = error.disposition();
+/// Something about the EGApp as a whole is in the way.
+fn refused(key: &ObjectKey, generation: i64, memory: &mut Memory, error: Error) -> Advance {
+    let (disposition, seed, error) = (error.disposition(), key.to_string(), Arc::new(error));
     if disposition == Disposition::Gone {
         return Advance { is_gone: true, ..Advance::default() };
     }
-    let (seed, error) = (key.to_string(), Arc::new(error));
-    let (count, wait) = memory
-        .failure
-        .record(Arc::clone(&error), situation, Instant::now(), |count| disposition.requeue(count, &seed));
-    // What a look at the local copies finds is found again with every event: it is news once.
-    if count == 1 || error.costs_a_request() {
+    let situation = fnv1a(&generation.to_be_bytes());
+    let delay = |count| disposition.requeue(count, &seed);
+    let (count, wait) = memory.failure.record(Arc::clone(&error), situation, Instant::now(), delay);
+    if count == 1 {
         let (class, reason) = (disposition.class(), error.reason().as_str());
-        warn!(
-            namespace = key.namespace(),
-            name = key.name(),
-            class,
-            reason,
-            failures = count,
-            "{}",
-            error.message()
-        );
+        warn!(namespace = key.namespace(), name = key.name(), class, reason, "{}", error.message());
     }
     Advance {
         is_too_soon_to_tell: is_too_soon(&error, count),

@@ -3,12 +3,23 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
 
-use super::cluster::State;
+use super::cluster::DeploymentState;
 use super::error::{Disposition, Error};
 use super::names;
 use super::observe::{Observed, Ownership};
 use super::validate::Image;
-use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, EGAppStatus, MAX_LISTED_PODS, Reason};
+use egapp_api::v1alpha1::{
+    ConditionStatus, ConditionType, EGApp, EGAppStatus, EffectiveResources, MAX_LISTED_PODS, Reason,
+};
+
+/// What the status tells of the workload.
+#[derive(Clone, Debug)]
+pub struct MadeOf {
+    /// What runs.
+    pub image: Image,
+    /// Resources of one replica.
+    pub resources: EffectiveResources,
+}
 
 /// How far the pass over an EGApp came.
 #[derive(Clone, Copy, Debug)]
@@ -43,14 +54,14 @@ struct Summary {
 #[must_use]
 pub fn status(
     app: &EGApp,
-    image: Option<&Image>,
+    made_of: Option<&MadeOf>,
     observed: &Observed,
     outcome: Outcome<'_>,
     now: Timestamp,
 ) -> Verdict {
     let desired = app.spec.replica_count;
     let rollout = Rollout::of(observed, desired);
-    let summary = summarize(outcome, rollout, image, desired);
+    let summary = summarize(outcome, rollout, made_of, desired);
     let previous = app.status.as_ref();
     let listed = observed.pods.iter().take(MAX_LISTED_PODS).map(ToString::to_string).collect();
     let omitted = observed.pods.len().saturating_sub(MAX_LISTED_PODS);
@@ -66,8 +77,8 @@ pub fn status(
         selector: Some(names::selector_string(app.metadata.name.as_deref().unwrap_or_default())),
         pods: listed,
         pods_omitted: (omitted > 0).then(|| i32::try_from(omitted).unwrap_or(i32::MAX)),
-        image: image.map(|image| image.reference.clone()),
-        resources: None,
+        image: made_of.map(|made_of| made_of.image.reference.clone()),
+        resources: made_of.map(|made_of| made_of.resources.clone()),
     };
     let is_complete = rollout.is_complete && i32::try_from(observed.pods.len()) == Ok(desired);
     let is_settled = match outcome {
@@ -83,7 +94,7 @@ pub fn status(
 /// The state of the Deployment with respect to what is wanted.
 #[derive(Clone, Copy)]
 struct Rollout {
-    state: State,
+    state: DeploymentState,
     is_waiting: bool,
     is_complete: bool,
     is_past_deadline: bool,
@@ -91,17 +102,24 @@ struct Rollout {
 
 impl Rollout {
     fn of(observed: &Observed, desired: i32) -> Self {
-        let is_ours =
-            matches!(observed.ownership, Ownership::Ours | Ownership::Terminating | Ownership::Orphan);
+        let is_ours = matches!(
+            observed.deployment.ownership,
+            Ownership::Ours | Ownership::Terminating | Ownership::Orphan
+        );
         let details =
-            observed.deployment.as_ref().filter(|_| is_ours).and_then(|live| live.details.as_deref());
+            observed.deployment.live.as_ref().filter(|_| is_ours).and_then(|live| live.details.as_deref());
         let Some(details) = details else {
-            let is_waiting = observed.ownership == Ownership::Predecessor;
-            return Self { state: State::default(), is_waiting, is_complete: false, is_past_deadline: false };
+            let is_waiting = observed.deployment.ownership == Ownership::Predecessor;
+            return Self {
+                state: DeploymentState::default(),
+                is_waiting,
+                is_complete: false,
+                is_past_deadline: false,
+            };
         };
-        let state = details.status;
-        let is_seen =
-            state.observed_generation >= details.generation && observed.ownership == Ownership::Ours;
+        let state = details.state;
+        let is_seen = state.observed_generation >= details.generation
+            && observed.deployment.ownership == Ownership::Ours;
         let counts = [state.replicas, state.updated_replicas, state.ready_replicas, state.available_replicas];
         Self {
             state,
@@ -112,7 +130,7 @@ impl Rollout {
     }
 }
 
-fn summarize(outcome: Outcome<'_>, rollout: Rollout, image: Option<&Image>, desired: i32) -> Summary {
+fn summarize(outcome: Outcome<'_>, rollout: Rollout, made_of: Option<&MadeOf>, desired: i32) -> Summary {
     let under_way = !rollout.is_complete;
     match outcome {
         Outcome::Failed(error) => Summary {
@@ -130,7 +148,7 @@ fn summarize(outcome: Outcome<'_>, rollout: Rollout, image: Option<&Image>, desi
             is_stalled: false,
         },
         Outcome::InSync if rollout.is_complete => {
-            let (reason, message) = done(image, desired);
+            let (reason, message) = done(made_of, desired);
             Summary { ready: ConditionStatus::True, reason, message, is_progressing: false, is_stalled: false }
         }
         Outcome::InSync if rollout.is_past_deadline => Summary {
@@ -159,8 +177,8 @@ fn summarize(outcome: Outcome<'_>, rollout: Rollout, image: Option<&Image>, desi
     }
 }
 
-fn done(image: Option<&Image>, desired: i32) -> (Reason, String) {
-    match image {
+fn done(made_of: Option<&MadeOf>, desired: i32) -> (Reason, String) {
+    match made_of.map(|made_of| &made_of.image) {
         _ if desired == 0 => {
             (Reason::ScaledToZero, "scaled to zero: no replica is wanted, and none runs".to_owned())
         }

@@ -4,8 +4,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
 use thiserror::Error;
 
-use crate::platform::{Platform, ResolvedImage, Size, Unresolved};
-use egapp_api::v1alpha1::{EGApp, Environment, Framework, InstanceType};
+use super::resources;
+use crate::platform::{EnvironmentPolicy, FrameworkProfile, Platform, ResolvedImage, Unresolved};
+use egapp_api::v1alpha1::{EGApp, EGAppSpec, EffectiveResources, Environment, Framework, InstanceType};
 
 /// Everything that the children are made from. Whoever holds one can build them without a further check.
 #[derive(Clone, Debug)]
@@ -16,20 +17,20 @@ pub struct Workload {
     pub namespace: String,
     /// The reference that makes the EGApp the controller of its children.
     pub owner: OwnerReference,
-    /// Key in the platform's catalogue.
-    pub app_id: Option<String>,
-    /// Never `Unknown`.
-    pub framework: Framework,
-    /// Never `Unknown`.
-    pub instance_type: InstanceType,
-    /// Never `Unknown`.
-    pub environment: Environment,
-    /// Zero or more.
-    pub replicas: i32,
+    /// The spec: no word in it is `Unknown`, and `replicaCount` is zero or more.
+    pub spec: EGAppSpec,
+    /// What the framework needs.
+    pub profile: FrameworkProfile,
+    /// How careful the environment is.
+    pub policy: EnvironmentPolicy,
+    /// Label key by which a catalogue finds the app's objects.
+    pub catalog_label: Option<String>,
     /// Resources of one replica.
-    pub size: Size,
+    pub resources: EffectiveResources,
     /// What runs.
     pub image: Image,
+    /// Port that the app listens on; `None` for a worker that listens on nothing.
+    pub port: Option<i32>,
 }
 
 /// What the application's container runs.
@@ -93,23 +94,31 @@ pub fn validate(app: &EGApp, platform: &Platform) -> Result<Workload, SpecError>
     if spec.replica_count < 0 {
         return Err(SpecError::NegativeReplicas(spec.replica_count));
     }
-    if spec.environment == Environment::Unknown {
-        return Err(unknown("environment", &Environment::ALL));
-    }
     let size =
         platform.size(spec.instance_type).ok_or_else(|| unknown("instanceType", &InstanceType::ALL))?;
+    let profile = platform.framework(spec.framework).ok_or_else(|| unknown("framework", &Framework::ALL))?;
+    let policy =
+        platform.environment(spec.environment).ok_or_else(|| unknown("environment", &Environment::ALL))?;
     Ok(Workload {
         name,
         namespace: app.metadata.namespace.clone().unwrap_or_default(),
         owner: owner_reference(app)?,
-        app_id: spec.app_id.clone(),
-        framework: spec.framework,
-        instance_type: spec.instance_type,
-        environment: spec.environment,
-        replicas: spec.replica_count,
-        size: size.clone(),
+        profile: profile.clone(),
+        policy: policy.clone(),
+        catalog_label: platform.catalog_label().map(str::to_owned),
+        resources: resources::effective(size, spec.resources.as_ref()),
         image: resolve_image(app, platform)?,
+        port: listens(spec).then(|| spec.port.unwrap_or(profile.port)),
+        spec: spec.clone(),
     })
+}
+
+/// Whether anything is said to talk to the app: a Service, a port, or a probe over the network. A worker with a probe
+/// that runs a command listens on nothing all the same.
+fn listens(spec: &EGAppSpec) -> bool {
+    let probes = [&spec.liveness_probe, &spec.readiness_probe, &spec.startup_probe];
+    let is_asked = probes.into_iter().flatten().any(|probe| probe.exec.is_none());
+    spec.port.is_some() || spec.service.enabled || is_asked
 }
 
 /// `blockOwnerDeletion` makes `kubectl delete --cascade=foreground` wait for the child.
@@ -119,17 +128,14 @@ fn owner_reference(app: &EGApp) -> Result<OwnerReference, SpecError> {
     Ok(OwnerReference { block_owner_deletion: Some(true), ..reference })
 }
 
-/// `spec.image`, else what the platform says.
+/// `spec.image`, else what the platform says. A command of the user's replaces a starter's own.
 fn resolve_image(app: &EGApp, platform: &Platform) -> Result<Image, SpecError> {
     let spec = &app.spec;
-    if platform.framework(spec.framework).is_none() {
-        return Err(unknown("framework", &Framework::ALL));
-    }
     let own = |reference: &str| Image {
         reference: reference.to_owned(),
-        command: Vec::new(),
-        args: Vec::new(),
-        run_as_user: None,
+        command: spec.command.clone(),
+        args: spec.args.clone(),
+        run_as_user: spec.run_as_user,
         is_starter: false,
     };
     if let Some(reference) = &spec.image {
@@ -138,13 +144,18 @@ fn resolve_image(app: &EGApp, platform: &Platform) -> Result<Image, SpecError> {
     let resolved = platform.resolve_image(spec.app_id.as_deref(), spec.framework, spec.environment);
     Ok(match resolved.map_err(SpecError::ImageUnresolved)? {
         ResolvedImage::App(reference) => own(reference),
-        ResolvedImage::Starter(starter) => Image {
-            reference: starter.image.clone(),
-            command: starter.command.clone(),
-            args: starter.args.clone(),
-            run_as_user: starter.run_as_user,
-            is_starter: true,
-        },
+        ResolvedImage::Starter(starter) => {
+            let is_untouched = spec.command.is_empty() && spec.args.is_empty();
+            let run =
+                if is_untouched { (&starter.command, &starter.args) } else { (&spec.command, &spec.args) };
+            Image {
+                reference: starter.image.clone(),
+                command: run.0.clone(),
+                args: run.1.clone(),
+                run_as_user: spec.run_as_user.or(starter.run_as_user),
+                is_starter: true,
+            }
+        }
     })
 }
 

@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::future::join3;
+use futures::future::join5;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::Api;
 use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::cluster::{AppEntry, AppView, DeploymentView, LiveDeployment, PodView};
+use super::cluster::{AppEntry, AppView, ChildKind, Live, PodView, View};
 use super::context::Context;
 use crate::controller::key::ObjectKey;
 use crate::controller::queue::WorkQueue;
@@ -33,14 +36,21 @@ pub struct Sync {
 enum Kind {
     Egapps,
     Deployments,
+    Services,
+    DisruptionBudgets,
     Pods,
 }
 
 impl Kind {
+    const ALL: [Self; 5] =
+        [Self::Egapps, Self::Deployments, Self::Services, Self::DisruptionBudgets, Self::Pods];
+
     const fn title(self) -> &'static str {
         match self {
             Self::Egapps => "EGApps",
             Self::Deployments => "Deployments",
+            Self::Services => "Services",
+            Self::DisruptionBudgets => "PodDisruptionBudgets",
             Self::Pods => "pods",
         }
     }
@@ -50,7 +60,7 @@ impl Sync {
     /// Nothing has been listed yet.
     #[must_use]
     pub fn new(gates: &Gates) -> Self {
-        let missing = BTreeSet::from([Kind::Egapps, Kind::Deployments, Kind::Pods]);
+        let missing = BTreeSet::from(Kind::ALL);
         let (caches, crd) = (gates.add("caches-synced"), gates.add("crd-established"));
         crd.not_ready("EGApps have not been listed yet");
         let is_complete = watch::Sender::new(false);
@@ -96,6 +106,8 @@ pub struct Watches {
     queue: Arc<WorkQueue>,
     sync: Arc<Sync>,
     deployment_metrics: WatchMetrics,
+    service_metrics: WatchMetrics,
+    disruption_budget_metrics: WatchMetrics,
     pod_metrics: WatchMetrics,
     has_undecodable: AtomicBool,
 }
@@ -103,39 +115,62 @@ pub struct Watches {
 impl Watches {
     /// Watches that fill the copies of `ctx` and queue what changed.
     pub fn new(ctx: Arc<Context>, queue: Arc<WorkQueue>, sync: Arc<Sync>, metrics: &Metrics) -> Self {
-        let (deployment_metrics, pod_metrics) = (metrics.watch("Deployment"), metrics.watch("Pod"));
-        Self { ctx, queue, sync, deployment_metrics, pod_metrics, has_undecodable: AtomicBool::new(false) }
+        Self {
+            ctx,
+            queue,
+            sync,
+            deployment_metrics: metrics.watch(Deployment::TITLE),
+            service_metrics: metrics.watch(Service::TITLE),
+            disruption_budget_metrics: metrics.watch(PodDisruptionBudget::TITLE),
+            pod_metrics: metrics.watch("Pod"),
+            has_undecodable: AtomicBool::new(false),
+        }
     }
 
     /// Watches until `stop` is cancelled.
     pub async fn run(&self, stop: CancellationToken) {
-        let client = || self.ctx.cluster.client();
         let ours = watcher::Config::default().labels(labels::EGAPP);
         let everything = watcher::Config::default();
         let apps = watch_loop::run::<AppView>(
-            Api::all(client()),
-            everything.clone(),
+            Api::all(self.ctx.cluster.client()),
+            everything,
             self.ctx.app_metrics.clone(),
             self.observer(Kind::Egapps, Self::app),
             stop.clone(),
         );
-        let deployments = watch_loop::run::<DeploymentView>(
-            Api::all(client()),
-            everything,
-            self.deployment_metrics.clone(),
-            self.observer(Kind::Deployments, |watches, event| {
-                watches.ctx.cluster.caches.deployments.handle(map_event(event, LiveDeployment::from))
-            }),
-            stop.clone(),
-        );
         let pods = watch_loop::run::<PodView>(
-            Api::all(client()),
+            Api::all(self.ctx.cluster.client()),
             ours,
             self.pod_metrics.clone(),
             self.observer(Kind::Pods, |watches, event| watches.ctx.cluster.caches.pods.handle(event)),
-            stop,
+            stop.clone(),
         );
-        join3(apps, deployments, pods).await;
+        let deployments = self.children::<Deployment>(Kind::Deployments, &self.deployment_metrics, &stop);
+        let services = self.children::<Service>(Kind::Services, &self.service_metrics, &stop);
+        let budgets = self.children::<PodDisruptionBudget>(
+            Kind::DisruptionBudgets,
+            &self.disruption_budget_metrics,
+            &stop,
+        );
+        join5(apps, pods, deployments, services, budgets).await;
+    }
+
+    /// All objects of a kind of child, foreign ones too: a name that is taken must be seen before it is written to.
+    fn children<K: ChildKind>(
+        &self,
+        kind: Kind,
+        metrics: &WatchMetrics,
+        stop: &CancellationToken,
+    ) -> impl Future<Output = ()> {
+        watch_loop::run::<View<K>>(
+            Api::all(self.ctx.cluster.client()),
+            watcher::Config::default(),
+            metrics.clone(),
+            self.observer(kind, |watches, event| {
+                K::store(&watches.ctx.cluster.caches).handle(map_event(event, Live::from))
+            }),
+            stop.clone(),
+        )
     }
 
     fn observer<K>(

@@ -130,7 +130,8 @@ impl<K: ChildKind> From<View<K>> for Live<K> {
             uid: metadata.uid.clone().unwrap_or_default().into(),
             details: is_candidate.then(|| {
                 let spec = spec.unwrap_or_default();
-                let has_our_selector = spec.get("selector") == Some(&K::selector(names::selector(key.name())));
+                let has_our_selector =
+                    spec.get("selector") == Some(&K::selector(names::selector(key.name())));
                 Box::new(Details::new(metadata, &spec, has_our_selector, state))
             }),
             controller,
@@ -176,6 +177,12 @@ impl<S> Details<S> {
 }
 
 impl<K: ChildKind> Live<K> {
+    /// `metadata.resourceVersion`.
+    #[must_use]
+    pub fn version(&self) -> String {
+        self.resource_version.to_string()
+    }
+
     /// The digest of the fields that may be compared; 0 for an object that is not ours.
     #[must_use]
     pub fn digest(&self) -> u64 {

@@ -1,22 +1,27 @@
 //! The controller's view of the cluster: local copies to read from, and the client to write with.
 
 mod apps;
-mod deployments;
+mod children;
+mod kinds;
 mod pods;
 
 use std::time::Duration;
 
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::Client;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
 use serde_json::Value;
 
-use super::error::{Call, Error};
+use super::error::{Call, Disposition, Error};
 use super::names;
 use crate::controller::key::ObjectKey;
 use crate::controller::store::Store;
 
 pub use apps::{AppEntry, AppView, Undecodable};
-pub use deployments::{Controller, DeploymentView, Details, LiveDeployment, State};
+pub use children::{ChildKind, Controller, Details, Live, View};
+pub use kinds::DeploymentState;
 pub use pods::{PodIndex, PodView};
 
 /// No single request takes longer; the client itself would wait for ever on a connection that died silently.
@@ -28,7 +33,11 @@ pub struct Caches {
     /// Every EGApp.
     pub apps: Store<AppEntry>,
     /// Every Deployment; of foreign ones only the identity.
-    pub deployments: Store<LiveDeployment>,
+    pub deployments: Store<Live<Deployment>>,
+    /// Every Service, likewise.
+    pub services: Store<Live<Service>>,
+    /// Every PodDisruptionBudget, likewise.
+    pub disruption_budgets: Store<Live<PodDisruptionBudget>>,
     /// The live pods of every EGApp.
     pub pods: PodIndex,
 }
@@ -53,19 +62,68 @@ impl Cluster {
         self.client.clone()
     }
 
-    /// Server-side applies a Deployment, takes the reply into the local copy and returns it.
+    /// Server-side applies a child, takes the reply into the local copy and returns it.
+    ///
+    /// A child that exists is ours, and our fields are forced onto it. One that is not there is applied without force:
+    /// where somebody has just made an object of that name, the API server says so instead of handing it over.
     ///
     /// # Errors
     /// When the API server refuses or does not answer.
-    pub async fn apply_deployment(&self, key: &ObjectKey, desired: &Value) -> Result<LiveDeployment, Error> {
-        let api: Api<DeploymentView> = Api::namespaced(self.client(), key.namespace());
-        let ticket = self.caches.deployments.ticket();
-        let (params, patch) = (apply_params(), Patch::Apply(desired));
-        let reply =
-            timed(Call::new("apply", "Deployment", key), api.patch(key.name(), &params, &patch)).await?;
-        let live = LiveDeployment::from(reply);
-        self.caches.deployments.learn(ticket, live.clone());
+    pub async fn apply_child<K: ChildKind>(
+        &self,
+        key: &ObjectKey,
+        wanted: &Value,
+        exists: bool,
+    ) -> Result<Live<K>, Error> {
+        let params = PatchParams { force: exists, ..apply_params() };
+        self.patch_child(Call::new("apply", K::TITLE, key), key, &params, &Patch::Apply(wanted)).await
+    }
+
+    /// Sends a JSON Patch, takes the reply into the local copy and returns it.
+    ///
+    /// # Errors
+    /// When the API server refuses or does not answer.
+    pub async fn repair_child<K: ChildKind>(
+        &self,
+        key: &ObjectKey,
+        operations: Value,
+    ) -> Result<Live<K>, Error> {
+        let params =
+            PatchParams { field_manager: Some(names::REPAIRER.to_owned()), ..PatchParams::default() };
+        let call = Call::new("repair", K::TITLE, key);
+        match serde_json::from_value(operations) {
+            Ok(operations) => self.patch_child(call, key, &params, &Patch::Json(operations)).await,
+            Err(source) => Err(Error::Call { call, source: Box::new(kube::Error::SerdeError(source)) }),
+        }
+    }
+
+    async fn patch_child<K: ChildKind>(
+        &self,
+        call: Call,
+        key: &ObjectKey,
+        params: &PatchParams,
+        patch: &Patch<&Value>,
+    ) -> Result<Live<K>, Error> {
+        let api: Api<View<K>> = Api::namespaced(self.client(), key.namespace());
+        let store = K::store(&self.caches);
+        let ticket = store.ticket();
+        let live = Live::from(timed(call, api.patch(key.name(), params, patch)).await?);
+        store.learn(ticket, live.clone());
         Ok(live)
+    }
+
+    /// Deletes a child with that uid. One that is gone already is no error.
+    ///
+    /// # Errors
+    /// When the API server refuses or does not answer.
+    pub async fn delete_child<K: ChildKind>(&self, key: &ObjectKey, uid: &str) -> Result<(), Error> {
+        let api: Api<View<K>> = Api::namespaced(self.client(), key.namespace());
+        let uid = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
+        let params = DeleteParams { preconditions: Some(uid), ..DeleteParams::default() };
+        match timed(Call::new("delete", K::TITLE, key), api.delete(key.name(), &params)).await {
+            Err(error) if error.disposition() == Disposition::Gone => Ok(()),
+            result => result.map(drop),
+        }
     }
 
     /// Server-side applies an EGApp's status and takes the reply into the local copy.
