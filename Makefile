@@ -60,7 +60,7 @@ cluster-down: binaries ## Stop what cluster-up or `make demo KEEP=1` left runnin
 ##@ Development
 
 .PHONY: manifests
-manifests: binaries ## Write the CRD and the manager's ClusterRole from the Rust types.
+manifests: binaries ## Write the CRD, its reference page and the manager's ClusterRole from the Rust types.
 	@$(DEBUG)/manifests
 
 .PHONY: generate

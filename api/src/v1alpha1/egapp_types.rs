@@ -236,12 +236,13 @@ pub struct EGAppSpec {
     #[schemars(extend("default" = {}))]
     pub service: Service,
 
-    /// A time; a new one restarts the pods, one after the other as in every rollout. Default: none.
+    /// A time such as `2026-02-03T04:05:06Z`; a new one restarts the pods, one after the other as in every rollout.
+    /// Default: none.
     ///
     /// The time itself does not matter, also not whether it is in the future: write the present one. Use it after a
     /// change of a ConfigMap or Secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64), extend("format" = "date-time"))]
+    #[schemars(schema_with = "schema::time")]
     pub restarted_at: Option<String>,
 
     /// Makes the operator leave the Deployment alone, say while a person repairs something by hand. The status is

@@ -114,3 +114,18 @@ pub(super) fn required_command(generator: &mut SchemaGenerator) -> Schema {
     command.insert("minItems".to_owned(), json!(1));
     command
 }
+
+/// A time of RFC 3339. By a rule, since for a text of the format `date-time` the API server takes a list as well.
+pub(super) fn time(_: &mut SchemaGenerator) -> Schema {
+    let date = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])";
+    let time = "([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)([.][0-9]+)?";
+    let zone = "(Z|[+-][0-9]{2}:[0-9]{2})";
+    schemars::json_schema!({
+        "type": "string",
+        "maxLength": 64,
+        "x-kubernetes-validations": [{
+            "rule": format!("self.matches('^{date}T{time}{zone}$')"),
+            "message": "must be a time such as 2026-02-03T04:05:06Z",
+        }],
+    })
+}

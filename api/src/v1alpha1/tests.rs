@@ -15,6 +15,40 @@ fn post_manifest() -> Value {
     })
 }
 
+/// The fields that the blog post does not have.
+fn further_fields() -> Value {
+    let timing =
+        json!({ "periodSeconds": 5, "timeoutSeconds": 2, "successThreshold": 1, "failureThreshold": 4 });
+    let probe = |handler: &str, action: Value| {
+        let mut probe = timing.clone();
+        probe[handler] = action;
+        probe["initialDelaySeconds"] = json!(0);
+        probe
+    };
+    json!({
+        "image": "registry.example.com/team/shop:1",
+        "command": ["shop"], "args": ["--port", "9000"], "port": 9000,
+        "env": [
+            { "name": "PLAIN", "value": "" },
+            { "name": "FIELD", "valueFrom": { "fieldRef": { "fieldPath": "metadata.name" } } },
+            { "name": "AMOUNT", "valueFrom": { "resourceFieldRef": { "resource": "limits.memory", "divisor": "1Mi" } } },
+            { "name": "ENTRY", "valueFrom": { "configMapKeyRef": { "name": "c", "key": "k", "optional": true } } },
+            { "name": "SECRET", "valueFrom": { "secretKeyRef": { "name": "s", "key": "k" } } },
+        ],
+        "envFrom": [{ "configMapRef": { "name": "c" } }, { "secretRef": { "name": "s", "optional": true }, "prefix": "S_" }],
+        "resources": {
+            "requests": { "cpu": "1", "memory": "1Gi" }, "limits": { "memory": "2Gi", "ephemeral-storage": "1Gi" },
+        },
+        "livenessProbe": probe("grpc", json!({ "port": 9001, "service": "shop" })),
+        "readinessProbe": probe("httpGet", json!({
+            "path": "/ready", "port": 9002, "scheme": "HTTPS", "httpHeaders": [{ "name": "Host", "value": "shop" }],
+        })),
+        "startupProbe": probe("exec", json!({ "command": ["true"] })),
+        "imagePullSecrets": [{ "name": "registry" }], "serviceAccountName": "shop", "runAsUser": 1000,
+        "service": { "enabled": false, "port": 8080 }, "restartedAt": "2024-05-06T07:08:09Z", "suspend": true,
+    })
+}
+
 fn schema() -> Value {
     let crd = serde_json::to_value(EGApp::crd()).unwrap();
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone()
@@ -38,8 +72,7 @@ fn blog_post_fields_decode() {
 #[test]
 fn full_object_survives_a_round_trip() {
     let mut full = post_manifest();
-    full["spec"]["image"] = json!("registry.example.com/team/shop:1");
-    full["spec"]["suspend"] = json!(true);
+    full["spec"].as_object_mut().unwrap().extend(further_fields().as_object().unwrap().clone());
     full["status"] = json!({
         "observedGeneration": 4,
         "conditions": [{
@@ -49,6 +82,7 @@ fn full_object_survives_a_round_trip() {
         "desiredReplicas": 3, "replicas": 3, "readyReplicas": 2, "updatedReplicas": 1, "availableReplicas": 2,
         "selector": "egplatform.platform.evillgenius.com/egapp=shop",
         "pods": ["shop-a", "shop-b"], "podsOmitted": 1, "image": "registry.example.com/team/shop:1",
+        "resources": { "requests": { "cpu": "2", "memory": "1Gi" }, "limits": { "memory": "1Gi" } },
     });
     let app: EGApp = serde_json::from_value(full.clone()).unwrap();
     assert_eq!(serde_json::to_value(&app).unwrap(), full);
@@ -89,6 +123,33 @@ fn empty_text_decodes_as_unset() {
 }
 
 #[test]
+fn quantities_written_as_numbers_decode_as_their_texts() {
+    let amounts: ResourceAmounts =
+        serde_json::from_value(json!({ "cpu": 2, "memory": 1_073_741_824, "ephemeral-storage": "1Gi" }))
+            .unwrap();
+    assert_eq!(
+        (amounts.cpu.as_deref(), amounts.memory.as_deref(), amounts.ephemeral_storage.as_deref()),
+        (Some("2"), Some("1073741824"), Some("1Gi"))
+    );
+    let nothing: ResourceAmounts = serde_json::from_value(json!({ "cpu": null })).unwrap();
+    assert_eq!(nothing, ResourceAmounts::default());
+}
+
+#[test]
+fn stored_parts_of_another_version_decode_as_nothing() {
+    let mut future = post_manifest();
+    future["spec"]["env"] = json!([{ "name": "A", "valueFrom": { "vaultRef": { "path": "p" } } }]);
+    future["spec"]["envFrom"] = json!([{ "vaultRef": { "path": "p" } }]);
+    future["spec"]["readinessProbe"] = json!({ "quic": { "port": 1 } });
+    future["spec"]["resources"] = json!({ "requests": { "gpu": "1" }, "claims": [] });
+    let spec = serde_json::from_value::<EGApp>(future).unwrap().spec;
+    assert_eq!(spec.env[0].value_from, Some(EnvVarSource::default()));
+    assert_eq!((&spec.env_from[0].config_map_ref, &spec.env_from[0].secret_ref), (&None, &None));
+    assert_eq!(spec.readiness_probe, Some(Probe::default()));
+    assert_eq!(spec.resources.unwrap().requests, Some(ResourceAmounts::default()));
+}
+
+#[test]
 fn missing_framework_or_environment_does_not_decode() {
     for field in ["framework", "environment"] {
         let mut app = post_manifest();
@@ -103,10 +164,19 @@ fn decoding_agrees_with_the_defaults_of_the_schema() {
     let least: EGAppSpec =
         serde_json::from_value(json!({ "framework": "go", "environment": "dev" })).unwrap();
     let written = serde_json::to_value(&least).unwrap();
-    let defaults = [("instanceType", json!("lowMem")), ("replicaCount", json!(1)), ("suspend", json!(false))];
-    for (field, default) in &defaults {
+    // The API server fills the default of `service` in with those of its fields.
+    let defaults = [
+        ("instanceType", json!("lowMem"), json!("lowMem")),
+        ("replicaCount", json!(1), json!(1)),
+        ("suspend", json!(false), json!(false)),
+        ("service", json!({}), json!({ "enabled": true, "port": 80 })),
+    ];
+    for (field, default, decoded) in &defaults {
         assert_eq!(&spec_property(field)["default"], default, "{field} in the schema");
-        assert_eq!(&written[*field], default, "{field} decoded");
+        assert_eq!(&written[*field], decoded, "{field} decoded");
+    }
+    for (field, schema) in spec_property("service")["properties"].as_object().unwrap() {
+        assert_eq!(schema["default"], written["service"][field], "service.{field}");
     }
     let properties = schema()["properties"]["spec"]["properties"].clone();
     let with_default =
@@ -160,38 +230,71 @@ fn condition_is_found_by_its_type() {
     assert_eq!(app.condition(ConditionType::Available), None);
 }
 
+/// Every schema below spec and status, with its path.
+fn all_schemas() -> Vec<(String, Value)> {
+    fn collect(path: &str, schema: &Value, found: &mut Vec<(String, Value)>) {
+        found.push((path.to_owned(), schema.clone()));
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            collect(&format!("{path}.{name}"), property, found);
+        }
+        for (inner, mark) in [("items", "[]"), ("additionalProperties", "{}")] {
+            if let Some(schema) = schema.get(inner) {
+                collect(&format!("{path}{mark}"), schema, found);
+            }
+        }
+    }
+    let (schema, mut found) = (schema(), Vec::new());
+    for part in ["spec", "status"] {
+        collect(part, &schema["properties"][part], &mut found);
+    }
+    assert!(found.len() > 100, "only {} schemas", found.len());
+    found
+}
+
 #[test]
 fn every_field_is_described() {
-    let schema = schema();
-    for part in ["spec", "status"] {
-        assert!(schema["properties"][part]["description"].is_string(), "{part}");
-        for (name, property) in schema["properties"][part]["properties"].as_object().unwrap() {
-            let text = property["description"].as_str().unwrap_or_default();
-            assert!(text.len() > 20, "{part}.{name}: {text:?}");
+    for (path, schema) in all_schemas() {
+        let text = schema["description"].as_str().unwrap_or_default();
+        let is_entry = path.ends_with("[]") || path.ends_with("{}");
+        assert!(is_entry || text.len() > 20, "{path}: {text:?}");
+    }
+}
+
+#[test]
+fn every_list_map_and_free_text_is_bounded() {
+    for (path, schema) in all_schemas() {
+        let has = |bounds: &[&str]| bounds.iter().any(|bound| schema.get(bound).is_some());
+        let is_bounded = match schema["type"].as_str() {
+            // A time has one form, up to the digits of its fraction.
+            Some("string") if path.ends_with("lastTransitionTime") => has(&["format"]),
+            Some("string") => has(&["maxLength", "enum"]),
+            Some("array") => has(&["maxItems"]),
+            Some("object") => has(&["properties", "maxProperties"]),
+            Some(_) => true,
+            None => has(&["x-kubernetes-int-or-string"]) && has(&["maxLength", "enum"]),
+        };
+        assert!(is_bounded, "{path} has no bound: {schema}");
+    }
+}
+
+#[test]
+fn every_list_says_how_two_writers_share_it() {
+    for (path, schema) in all_schemas().iter().filter(|(_, schema)| schema["type"] == "array") {
+        let keys = &schema["x-kubernetes-list-map-keys"];
+        match schema["x-kubernetes-list-type"].as_str() {
+            Some("atomic") => {}
+            Some("map") => assert!(keys.is_array(), "{path}: {schema}"),
+            other => panic!("{path}: {other:?}"),
         }
     }
 }
 
 #[test]
-fn every_list_and_every_free_text_is_bounded() {
-    fn check(path: &str, schema: &Value) {
-        let bounded = match schema["type"].as_str() {
-            Some("string") => ["maxLength", "enum", "format"].iter().any(|bound| schema.get(bound).is_some()),
-            Some("array") => schema.get("maxItems").is_some(),
-            _ => true,
-        };
-        assert!(bounded, "{path} has no bound");
-        check_inner(path, schema);
-    }
-    fn check_inner(path: &str, schema: &Value) {
-        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            check(&format!("{path}.{name}"), property);
+fn every_rule_has_a_message_for_people() {
+    for (path, schema) in all_schemas() {
+        for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
+            let message = rule["message"].as_str().unwrap_or_default();
+            assert!(message.starts_with("must ") && !message.contains("  "), "{path}: {rule}");
         }
-        if let Some(items) = schema.get("items") {
-            check(&format!("{path}[]"), items);
-        }
-    }
-    for part in ["spec", "status"] {
-        check(part, &schema()["properties"][part]);
     }
 }

@@ -1,8 +1,9 @@
-//! The generated files of `config/`, made from the Rust types: the CRD and the manager's `ClusterRole`.
+//! The generated files, made from the Rust types: the CRD, its reference page and the manager's `ClusterRole`.
 //!
 //! [`manifests`] is pure and gives the same bytes each time; [`files`] compares them with a checkout and writes them.
 
 pub mod files;
+mod reference;
 mod role;
 mod style;
 mod yaml;
@@ -16,9 +17,9 @@ pub use yaml::Error;
 /// One generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// Where it belongs, relative to the root of the repository. The names are kubebuilder's.
+    /// Where it belongs, relative to the root of the repository. In `config/` the names are kubebuilder's.
     pub path: &'static str,
-    /// Its whole content, YAML.
+    /// Its whole content.
     pub text: String,
 }
 
@@ -27,14 +28,16 @@ pub struct Manifest {
 /// # Errors
 /// Where a type cannot be written as YAML, which is a defect of the type.
 pub fn manifests() -> Result<Vec<Manifest>, Error> {
+    let crd = style::controller_gen(EGApp::crd());
     Ok(vec![
         Manifest {
             path: "config/crd/bases/egplatform.platform.evillgenius.com_egapps.yaml",
-            text: yaml::document(&style::controller_gen(EGApp::crd()))?,
+            text: yaml::document(&crd)?,
         },
         Manifest {
             path: "config/rbac/role.yaml",
             text: yaml::document(&role::cluster_role("manager-role", rbac::rules()))?,
         },
+        Manifest { path: "docs/reference/egapp.md", text: reference::page(&crd) },
     ])
 }

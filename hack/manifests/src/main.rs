@@ -1,4 +1,4 @@
-//! Command line: writes the generated files of `config/`, or checks that they are up to date.
+//! Command line: writes the generated files, or checks that they are up to date.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use manifests::{Manifest, files, manifests};
 
-/// Write the CRD and the RBAC role of `config/` from the Rust types.
+/// Write the CRD, its reference page and the RBAC role from the Rust types.
 #[derive(Parser)]
 #[command(name = "manifests", version)]
 struct Args {
