@@ -1,8 +1,10 @@
-//! The generated files of `config/`, made from the Rust types: the CRD and the manager's `ClusterRole`.
+//! The generated files, made from the Rust types: the CRD, the manager's `ClusterRole`, and the schema and the reference
+//! of the platform file.
 //!
 //! [`manifests`] is pure and gives the same bytes each time; [`files`] compares them with a checkout and writes them.
 
 pub mod files;
+mod platform;
 mod role;
 mod style;
 mod yaml;
@@ -16,9 +18,9 @@ pub use yaml::Error;
 /// One generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// Where it belongs, relative to the root of the repository. The names are kubebuilder's.
+    /// Where it belongs, relative to the root of the repository. Below `config/` the names are kubebuilder's.
     pub path: &'static str,
-    /// Its whole content, YAML.
+    /// Its whole content.
     pub text: String,
 }
 
@@ -36,5 +38,7 @@ pub fn manifests() -> Result<Vec<Manifest>, Error> {
             path: "config/rbac/role.yaml",
             text: yaml::document(&role::cluster_role("manager-role", rbac::rules()))?,
         },
+        Manifest { path: platform::SCHEMA_PATH, text: platform::schema()? },
+        Manifest { path: "docs/reference/platform.md", text: platform::reference() },
     ])
 }
