@@ -53,7 +53,7 @@ pub async fn run(flags: &Flags, make: fn(&Deps) -> Vec<Box<dyn Controller>>) -> 
     };
     let mut manager = Manager::new(make(&deps), deps.gates.clone());
     let platform_file = flags.platform_config.as_deref().map(Path::display).map(tracing::field::display);
-    info!(version = env!("CARGO_PKG_VERSION"), cluster = %config.cluster_url, platform_file, "starting manager");
+    info!(version = env!("CARGO_PKG_VERSION"), cluster = %config.cluster_url, platformConfig = platform_file, "starting manager");
     manager.serve(flags, &deps).await?;
     manager.watch();
     if flags.leader_elect {

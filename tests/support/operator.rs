@@ -34,7 +34,7 @@ pub async fn install(cluster: &Cluster) {
 }
 
 /// The arguments of the installed Deployment, with ports that are free on this machine, and the file that the mounted
-/// ConfigMap is made from.
+/// `ConfigMap` is made from.
 async fn flags(cluster: &Cluster) -> Vec<String> {
     let name = "pe-app-controller-manager";
     let deployment = cluster.kubectl_json(["-n", NAMESPACE, "get", "deployment", name]).await.unwrap();
