@@ -8,6 +8,8 @@ PLATFORMS ?= linux/arm64,linux/amd64
 LOCALBIN ?= $(CURDIR)/bin
 # The user's kubectl, else the one of the local control plane.
 KUBECTL ?= hack/kubectl.sh
+# What the words of an EGApp mean, for the manager (run). It is also what deploy puts into the cluster.
+PLATFORM_CONFIG ?= config/manager/platform.yaml
 # More arguments for the manager (run) or for cargo test (test).
 ARGS ?=
 # Not empty: demo leaves its control plane and manager running.
@@ -60,7 +62,7 @@ cluster-down: binaries ## Stop what cluster-up or `make demo KEEP=1` left runnin
 ##@ Development
 
 .PHONY: manifests
-manifests: binaries ## Write the CRD, its reference page and the manager's ClusterRole from the Rust types.
+manifests: binaries ## Write CRD, ClusterRole, the schema of the platform file and the reference pages.
 	@$(DEBUG)/manifests
 
 .PHONY: generate
@@ -119,7 +121,7 @@ build-static: ## Build bin/manager-static, which needs no library of the host, a
 
 .PHONY: run
 run: manifests ## Run the manager on this host against the current kubeconfig. ARGS goes to the manager.
-	@exec $(DEBUG)/manager $(ARGS)
+	@exec $(DEBUG)/manager --platform-config=$(PLATFORM_CONFIG) $(ARGS)
 
 .PHONY: docker-build
 docker-build: ## Build the image IMG.
@@ -136,7 +138,7 @@ docker-buildx: ## Build and push the image IMG for every one of PLATFORMS.
 
 .PHONY: build-installer
 build-installer: manifests ## Write dist/install.yaml: everything `make deploy` applies, in one file.
-	@mkdir -p dist
+	@mkdir -p dist $(LOCALBIN)
 	@hack/render.sh $(IMG) $(LOCALBIN) $(KUBECTL) > $(LOCALBIN)/install.yaml
 	@mv $(LOCALBIN)/install.yaml dist/install.yaml
 

@@ -62,7 +62,7 @@ say "${output##*$'\n'}"
 run kubectl wait --for=condition=Established crd/egapps.egplatform.platform.evillgenius.com
 
 step "The manager, on this host"
-start_manager "$dir/manager.log" "$dir/manager.pid"
+start_manager "$dir/manager.log" "$dir/manager.pid" --platform-config=config/manager/platform.yaml
 say "ready, metrics on $metrics/metrics"
 
 step "An EGApp becomes a Deployment with pods"

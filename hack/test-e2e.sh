@@ -45,10 +45,11 @@ cp "$KUBECONFIG" "$dir/manager.kubeconfig"
 token=$(kubectl create token pe-app-controller-manager --namespace=$namespace --duration=1h)
 kubectl --kubeconfig="$dir/manager.kubeconfig" config set-credentials manager --token="$token" >/dev/null
 kubectl --kubeconfig="$dir/manager.kubeconfig" config set-context --current --user=manager --namespace=$namespace >/dev/null
-# Addresses are the one thing that differs: start_manager puts free loopback ports in their place.
+# Addresses differ: start_manager puts free loopback ports in their place. So do paths of mounted files.
+kubectl get configmap pe-app-platform --namespace=$namespace --output=jsonpath='{.data.platform\.yaml}' >"$dir/platform.yaml"
 mapfile -t args < <(kubectl get "$manager" --namespace=$namespace \
   --output=jsonpath='{range .spec.template.spec.containers[0].args[*]}{@}{"\n"}{end}' |
-  grep -v -e '-bind-address=' -e '^--metrics-secure=')
+  grep -v -e '-bind-address=' -e '^--metrics-secure=' | sed "s|=/etc/pe-app/|=$dir/|")
 KUBECONFIG=$dir/manager.kubeconfig start_manager "$dir/manager.log" "$dir/manager.pid" "${args[@]}"
 say "ready with: ${args[*]}"
 run kubectl get leases --namespace=$namespace

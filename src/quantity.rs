@@ -1,4 +1,4 @@
-//! Kubernetes quantities, as far as two of them must be compared by value. Pure.
+//! Kubernetes quantities, as far as their amounts must be known or compared. Pure.
 //!
 //! Grammar and rounding: `k8s.io/apimachinery/pkg/api/resource.Quantity` (decimal and binary suffixes, exponents,
 //! rounding up). The API server stores thousandths at the finest for what we compare.

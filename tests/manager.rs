@@ -115,6 +115,31 @@ fn a_taken_port_is_one_line_that_names_its_flag() {
 }
 
 #[test]
+fn a_bad_platform_file_is_one_line_with_file_line_key_and_what_is_allowed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("platform.yaml");
+    let text = "apiVersion: config.platform.evillgenius.com/v1alpha1\nkind: PlatformConfig\nsizes:\n  lowMem: {cpus: 1}\n";
+    std::fs::write(&path, text).unwrap();
+    let error = refusal(&[&format!("--platform-config={}", path.display())]);
+    assert_eq!(
+        error,
+        format!(
+            "cannot use the platform file: {}:4:12: sizes.lowMem.cpus is not a key of this file; allowed here: cpu, memory",
+            path.display()
+        )
+    );
+}
+
+#[test]
+fn a_missing_platform_file_is_named_together_with_its_flag() {
+    let error = refusal(&["-platform-config", "/does/not/exist"]);
+    assert!(
+        error.starts_with("cannot read the platform file /does/not/exist given by --platform-config: "),
+        "{error}"
+    );
+}
+
+#[test]
 fn an_unknown_flag_ends_with_usage_and_exit_code_2() {
     let output = run(&["-metrics-bind-adress=:8080"]);
     assert_eq!(output.status.code(), Some(2));
@@ -139,6 +164,7 @@ fn help_shows_every_flag_of_a_scaffolded_manager() {
         "--metrics-secure",
         "--enable-http2",
         "--kubeconfig",
+        "--platform-config",
         "--zap-devel",
         "--zap-encoder",
         "--zap-log-level",
@@ -157,6 +183,7 @@ fn without_an_api_server_probes_answer_readiness_says_why_and_sigterm_ends_it() 
         .args([
             &format!("--kubeconfig={}", kubeconfig(directory.path())),
             "-health-probe-bind-address=127.0.0.1:0",
+            concat!("--platform-config=", env!("CARGO_MANIFEST_DIR"), "/config/manager/platform.yaml"),
         ])
         .stderr(std::fs::File::create(&log).unwrap())
         .spawn()

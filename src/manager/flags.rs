@@ -59,6 +59,10 @@ pub struct Flags {
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
+    /// File that says what the words of an EGApp mean: images, sizes, frameworks, environments [default: built in].
+    #[arg(long, value_name = "FILE")]
+    pub platform_config: Option<PathBuf>,
+
     /// How to log.
     #[command(flatten)]
     pub log: LogFlags,

@@ -5,6 +5,7 @@
 //! and not given back where it has not: it expires instead.
 
 use std::future::Future;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,18 +40,20 @@ pub async fn run(flags: &Flags, make: fn(&Deps) -> Vec<Box<dyn Controller>>) -> 
     if flags.metrics_secure && flags.metrics_bind_address.is_on() {
         return Err(ManagerError::SecureMetrics { address: flags.metrics_bind_address.clone() });
     }
+    let platform = Arc::new(Platform::load(flags.platform_config.as_deref())?);
     let mut signals = Signals::listen().map_err(ManagerError::Signals)?;
     let metrics = Metrics::new()?;
     let config = find_cluster(flags.kubeconfig.as_deref()).await?;
     let fence = if flags.leader_elect { Fence::shut() } else { Fence::open() };
     let deps = Deps {
         client: controllers_client(&config, &metrics, &fence)?,
-        platform: Arc::new(Platform::built_in()),
+        platform,
         metrics: metrics.clone(),
         gates: Gates::default(),
     };
     let mut manager = Manager::new(make(&deps), deps.gates.clone());
-    info!(version = env!("CARGO_PKG_VERSION"), cluster = %config.cluster_url, "starting manager");
+    let platform_file = flags.platform_config.as_deref().map(Path::display).map(tracing::field::display);
+    info!(version = env!("CARGO_PKG_VERSION"), cluster = %config.cluster_url, platformConfig = platform_file, "starting manager");
     manager.serve(flags, &deps).await?;
     manager.watch();
     if flags.leader_elect {

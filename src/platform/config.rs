@@ -26,13 +26,13 @@ pub struct PlatformConfig {
     /// What this file is.
     pub kind: Kind,
 
-    /// What runs: `spec.image` of the EGApp, else the image of its `appId` for its environment, else the image of its
-    /// `appId`, else the starter of its framework.
+    /// What runs where an EGApp has no `spec.image`: the image of its `appId` for its environment, else the image of
+    /// its `appId`, else the starter of its framework.
     #[serde(default)]
     pub images: Images,
 
-    /// Label that carries the `appId` of an EGApp, on its Deployment, pods and Service, so that the platform's
-    /// catalogue finds them. Empty: no such label.
+    /// Key of the label that carries the `appId` of an EGApp on its Deployment, pods and Service, so that the
+    /// platform's catalogue finds them. Empty: no such label.
     #[serde(default = "super::defaults::catalog_label")]
     #[schemars(length(max = 317))]
     pub catalog_label: String,
@@ -68,7 +68,7 @@ pub enum Kind {
 }
 
 /// Images of applications and of starters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Images {
     /// The catalogue: images by `spec.appId`.
@@ -154,7 +154,7 @@ pub struct Starter {
     pub run_as_user: Option<i64>,
 
     /// The environments where it may run. Unset: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "environment_words")]
     pub environments: Option<Vec<String>>,
 }
@@ -208,7 +208,8 @@ pub struct Frameworks {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FrameworkProfile {
-    /// Port that the application listens on, unless `spec.port` says another.
+    /// Port that the application listens on, unless `spec.port` says another: the container port, the target of the
+    /// Service and of the probes.
     #[schemars(range(min = 1, max = 65535))]
     pub port: i32,
 
@@ -216,11 +217,13 @@ pub struct FrameworkProfile {
     #[serde(default)]
     pub env: Variables,
 
-    /// Sets `GOMEMLIMIT` to the memory limit, so that Go's garbage collector works harder before the kernel kills.
+    /// Sets the variable `GOMEMLIMIT` to the memory limit, so that Go's garbage collector works harder before the
+    /// kernel kills.
     #[serde(default)]
     pub go_mem_limit: bool,
 
-    /// Seconds that the application may take to start: the budget of the startup probe.
+    /// Seconds that the application may take to start: the time of the startup probe, unless `spec.startupProbe` is
+    /// given.
     #[schemars(range(min = 1, max = super::check::MAX_SECONDS))]
     pub startup_seconds: i32,
 }
@@ -243,33 +246,38 @@ pub struct Environments {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct EnvironmentPolicy {
-    /// When a node pulls the image anew.
+    /// When a node pulls the image anew: the container's `imagePullPolicy`.
     pub image_pull_policy: ImagePullPolicy,
 
-    /// Pods above the wanted number while a rollout is under way: a number, or a percentage of the replicas.
+    /// Pods above the wanted number while a rollout is under way, a number or a percentage of the replicas: the
+    /// Deployment's `maxSurge`.
     #[schemars(schema_with = "int_or_percent")]
     pub max_surge: IntOrString,
 
-    /// Pods below the wanted number while a rollout is under way: a number, or a percentage of the replicas.
+    /// Pods below the wanted number while a rollout is under way, a number or a percentage of the replicas: the
+    /// Deployment's `maxUnavailable`. Not 0 together with `maxSurge`: no rollout could ever move.
     #[schemars(schema_with = "int_or_percent")]
     pub max_unavailable: IntOrString,
 
-    /// Seconds that a new pod must stay ready before it counts as available and the rollout goes on.
+    /// Seconds that a new pod must stay ready before it counts as available and the rollout goes on: the Deployment's
+    /// `minReadySeconds`.
     #[schemars(range(min = 0, max = super::check::MAX_SECONDS))]
     pub min_ready_seconds: i32,
 
-    /// Seconds without progress after which a rollout has failed. More than `minReadySeconds` (Kubernetes' rule), and
-    /// more than any framework's `startupSeconds`: a slow start is no failure.
+    /// Seconds without progress after which a rollout has failed: the Deployment's `progressDeadlineSeconds`. More than
+    /// `minReadySeconds`, as Kubernetes demands, and more than the `startupSeconds` of every framework, since a slow
+    /// start is no failure.
     #[schemars(range(min = 1, max = super::check::MAX_SECONDS))]
     pub progress_deadline_seconds: i32,
 
-    /// Spreads the pods over zones and nodes where that is possible.
+    /// Spreads the pods over zones, then over nodes, where that is possible: the pods' topology spread constraints.
     pub spread: bool,
 
-    /// Makes a PodDisruptionBudget, so that drains of nodes take one pod at a time.
+    /// Makes a `PodDisruptionBudget`, so that drains of nodes take one pod at a time.
     pub pod_disruption_budget: bool,
 
-    /// Seconds that a pod goes on serving after its end was decided, while load balancers learn of it. 0: none.
+    /// Seconds that a pod goes on serving after its end was decided, while load balancers learn of it: a preStop hook
+    /// that sleeps, and as much more time to end. 0: no hook.
     #[schemars(range(min = 0, max = super::check::MAX_SECONDS))]
     pub pre_stop_seconds: i32,
 }
@@ -310,6 +318,6 @@ fn environment_words(_: &mut SchemaGenerator) -> Schema {
 /// Schema of a number of pods or a percentage.
 fn int_or_percent(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
-        "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "pattern": "^[0-9]+%$" }],
+        "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "pattern": "^(100|[0-9]{1,2})%$" }],
     })
 }

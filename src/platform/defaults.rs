@@ -2,8 +2,6 @@
 //!
 //! The shipped file, `config/manager/platform.yaml`, says the same and explains each value; a test compares the two.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::config::{
@@ -32,12 +30,6 @@ impl Default for PlatformConfig {
 /// The label by which Backstage's Kubernetes plugin finds the workloads of an entity.
 pub(super) fn catalog_label() -> String {
     "backstage.io/kubernetes-id".to_owned()
-}
-
-impl Default for Images {
-    fn default() -> Self {
-        Self { apps: BTreeMap::new(), starters: Starters::default() }
-    }
 }
 
 impl Default for Starters {

@@ -4,7 +4,7 @@ use egapp_api::v1alpha1::{Environment, Framework};
 use thiserror::Error;
 
 use super::Platform;
-use super::config::{App, Starter, Starters};
+use super::config::{App, Starter};
 
 /// What to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,24 +60,7 @@ impl Platform {
 
 impl App {
     fn image_for(&self, environment: Environment) -> Option<&str> {
-        let own = match environment {
-            Environment::Dev => &self.environments.dev,
-            Environment::Stage => &self.environments.stage,
-            Environment::Prod => &self.environments.prod,
-            Environment::Unknown => &None,
-        };
-        own.as_deref().or(self.image.as_deref())
-    }
-}
-
-impl Starters {
-    fn get(&self, framework: Framework) -> Option<&Starter> {
-        match framework {
-            Framework::Java => self.java.as_ref(),
-            Framework::Python => self.python.as_ref(),
-            Framework::Go => self.go.as_ref(),
-            Framework::Unknown => None,
-        }
+        self.environments.get(environment).or(self.image.as_deref())
     }
 }
 

@@ -4,13 +4,30 @@
 //! Reading the file is the only I/O.
 
 mod check;
+#[cfg(test)]
+mod check_tests;
 mod config;
+mod decode;
+#[cfg(test)]
+mod decode_tests;
 mod defaults;
+mod finding;
 mod image;
+#[cfg(test)]
+mod image_tests;
+mod load;
+#[cfg(test)]
+mod load_tests;
+mod positions;
+mod values;
 mod variables;
+mod words;
 
+pub use check::{GO_MEM_LIMIT, OPERATOR_VARIABLES};
 pub use config::{EnvironmentPolicy, FrameworkProfile, ImagePullPolicy, PlatformConfig, Size, Starter};
+pub use finding::{Finding, Position};
 pub use image::{ResolvedImage, Unresolved};
+pub use load::PlatformError;
 pub use variables::Variables;
 
 use egapp_api::v1alpha1::{Environment, Framework, InstanceType};
@@ -31,38 +48,19 @@ impl Platform {
     /// Resources of that size; `None` for a size this build does not know.
     #[must_use]
     pub const fn size(&self, instance_type: InstanceType) -> Option<&Size> {
-        let sizes = &self.config.sizes;
-        match instance_type {
-            InstanceType::LowMem => Some(&sizes.low_mem),
-            InstanceType::HighMem => Some(&sizes.high_mem),
-            InstanceType::HighCpu => Some(&sizes.high_cpu),
-            InstanceType::Balanced => Some(&sizes.balanced),
-            InstanceType::Unknown => None,
-        }
+        self.config.sizes.get(instance_type)
     }
 
     /// What that framework needs; `None` for a framework this build does not know.
     #[must_use]
     pub const fn framework(&self, framework: Framework) -> Option<&FrameworkProfile> {
-        let frameworks = &self.config.frameworks;
-        match framework {
-            Framework::Java => Some(&frameworks.java),
-            Framework::Python => Some(&frameworks.python),
-            Framework::Go => Some(&frameworks.go),
-            Framework::Unknown => None,
-        }
+        self.config.frameworks.get(framework)
     }
 
     /// The policy of that environment; `None` for an environment this build does not know.
     #[must_use]
     pub const fn environment(&self, environment: Environment) -> Option<&EnvironmentPolicy> {
-        let environments = &self.config.environments;
-        match environment {
-            Environment::Dev => Some(&environments.dev),
-            Environment::Stage => Some(&environments.stage),
-            Environment::Prod => Some(&environments.prod),
-            Environment::Unknown => None,
-        }
+        self.config.environments.get(environment)
     }
 
     /// Key of the label that carries the app id for the platform's catalogue; `None` = no such label.

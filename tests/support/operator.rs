@@ -33,13 +33,17 @@ pub async fn install(cluster: &Cluster) {
     cluster.kubectl(["apply", "--server-side", "-k", config.to_str().unwrap()]).await.unwrap();
 }
 
-/// The arguments of the installed Deployment, with ports that are free on this machine.
+/// The arguments of the installed Deployment, with ports that are free on this machine, and the file that the mounted
+/// `ConfigMap` is made from.
 async fn flags(cluster: &Cluster) -> Vec<String> {
     let name = "pe-app-controller-manager";
     let deployment = cluster.kubectl_json(["-n", NAMESPACE, "get", "deployment", name]).await.unwrap();
     let flags = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap();
     let localize = |flag: &Value| match flag.as_str().unwrap().split_once('=') {
         Some((name, _)) if name.ends_with("bind-address") => format!("{name}=127.0.0.1:0"),
+        Some((name, "/etc/pe-app/platform.yaml")) => {
+            format!("{name}={}", project("config/manager/platform.yaml").display())
+        }
         _ => flag.as_str().unwrap().to_owned(),
     };
     flags.iter().map(localize).chain([format!("--leader-election-namespace={NAMESPACE}")]).collect()

@@ -1,8 +1,10 @@
-//! The generated files, made from the Rust types: the CRD, its reference page and the manager's `ClusterRole`.
+//! The generated files, made from the Rust types: the CRD, the manager's `ClusterRole`, the schema of the platform
+//! file, and a reference page of both.
 //!
 //! [`manifests`] is pure and gives the same bytes each time; [`files`] compares them with a checkout and writes them.
 
 pub mod files;
+mod platform;
 mod reference;
 mod role;
 mod style;
@@ -17,7 +19,7 @@ pub use yaml::Error;
 /// One generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// Where it belongs, relative to the root of the repository. In `config/` the names are kubebuilder's.
+    /// Where it belongs, relative to the root of the repository. Below `config/` the names are kubebuilder's.
     pub path: &'static str,
     /// Its whole content.
     pub text: String,
@@ -39,5 +41,7 @@ pub fn manifests() -> Result<Vec<Manifest>, Error> {
             text: yaml::document(&role::cluster_role("manager-role", rbac::rules()))?,
         },
         Manifest { path: "docs/reference/egapp.md", text: reference::page(&crd) },
+        Manifest { path: platform::SCHEMA_PATH, text: platform::schema()? },
+        Manifest { path: "docs/reference/platform.md", text: platform::reference() },
     ])
 }

@@ -34,9 +34,11 @@ pub async fn apply(
     let child = Ensure { cluster, key };
     // Boxed: a pass waits in memory for the API server, with all that its future holds.
     let (deployment, service, budget) = join3(
-        child.run(Some(deployment), &observed.deployment, &mut memory.deployment).boxed(),
+        child.run(Some(&**deployment), &observed.deployment, &mut memory.deployment).boxed(),
         child.run(service.as_deref(), &observed.service, &mut memory.service).boxed(),
-        child.run(disruption_budget.as_deref(), &observed.disruption_budget, &mut memory.disruption_budget).boxed(),
+        child
+            .run(disruption_budget.as_deref(), &observed.disruption_budget, &mut memory.disruption_budget)
+            .boxed(),
     )
     .await;
     Applied([deployment, service, budget])
