@@ -10,13 +10,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use egapp_api::v1alpha1::EGApp;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::watcher::Event;
-use pe_app::controller::egapp::cluster::{Caches, DeploymentView, LiveDeployment, PodView};
+use pe_app::controller::egapp::cluster::{Caches, Live, PodView, View};
 use pe_app::controller::egapp::desired::{Children, desired};
 use pe_app::controller::egapp::error::Error;
 use pe_app::controller::egapp::observe::{Observed, Ownership, observe};
-use pe_app::controller::egapp::status::{Outcome, Verdict, status};
+use pe_app::controller::egapp::status::{MadeOf, Outcome, Verdict, status};
 use pe_app::controller::egapp::validate::validate;
 use pe_app::controller::key::ObjectKey;
 use pe_app::platform::Platform;
@@ -64,14 +65,19 @@ fn run(app: &EGApp, observed: &Value) -> (Value, Value) {
     let children = workload.as_ref().map(desired);
     let wanted = children.as_ref().map_or_else(
         |error| json!({ "error": error.to_string() }),
-        |Children { deployment }| serde_json::to_value(deployment).unwrap(),
+        |Children { deployment, service, disruption_budget }| {
+            json!({ "deployment": deployment, "service": service, "podDisruptionBudget": disruption_budget })
+        },
     );
-    let image = workload.as_ref().ok().map(|workload| workload.image.clone());
-    let seen = observation(app, &wanted, observed);
-    let error = match (workload, &seen.ownership) {
+    let made_of = workload
+        .as_ref()
+        .ok()
+        .map(|workload| MadeOf { image: workload.image.clone(), resources: workload.resources.clone() });
+    let seen = observation(app, &wanted["deployment"], observed);
+    let error = match (workload, &seen.deployment.ownership) {
         (Err(error), _) => Some(Error::Spec(error)),
         (Ok(_), Ownership::Foreign(owner)) => {
-            Some(Error::NameConflict { key: key(app), owner: owner.clone() })
+            Some(Error::NameConflict { kind: "Deployment", key: key(app), owner: owner.clone() })
         }
         (Ok(_), _) => None,
     };
@@ -81,8 +87,8 @@ fn run(app: &EGApp, observed: &Value) -> (Value, Value) {
         None => Outcome::InSync,
     };
     let now: Timestamp = "2026-02-03T04:05:06.789Z".parse().unwrap();
-    let Verdict { status, is_settled } = status(app, image.as_ref(), &seen, outcome, now);
-    (json!({ "deployment": wanted }), json!({ "isSettled": is_settled, "status": status }))
+    let Verdict { status, is_settled } = status(app, made_of.as_ref(), &seen, outcome, now);
+    (wanted, json!({ "isSettled": is_settled, "status": status }))
 }
 
 /// What the controller's own local copies make of the objects that exist.
@@ -92,8 +98,8 @@ fn observation(app: &EGApp, wanted: &Value, observed: &Value) -> Observed {
         let mut live = wanted.clone();
         merge(&mut live, &json!({ "metadata": { "uid": "d-1", "generation": 1, "resourceVersion": "7" } }));
         merge(&mut live, patch);
-        let view: DeploymentView = serde_json::from_value(live).unwrap();
-        caches.deployments.handle(Event::Apply(LiveDeployment::from(view)));
+        let view: View<Deployment> = serde_json::from_value(live).unwrap();
+        caches.deployments.handle(Event::Apply(Live::from(view)));
     }
     for name in observed.get("pods").and_then(Value::as_array).into_iter().flatten() {
         caches.pods.handle(Event::Apply(pod(app, name.as_str().unwrap())));
