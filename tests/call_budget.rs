@@ -25,17 +25,36 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
     let mark = cluster.audit_mark().unwrap();
     app.apply(&with_image(2)).await;
     app.wait_ready().await;
-    assert_child_and_status(&requests_when_quiet(&cluster, mark).await, "create");
+    assert_requests(
+        &requests_when_quiet(&cluster, mark).await,
+        &["deployments", "services"],
+        QUICK,
+        "create",
+    );
 
     let mark = cluster.audit_mark().unwrap();
     app.kubectl(&["scale", "egapp/web", "--replicas=3"]).await;
     app.until("three pods", |app| app["status"]["pods"].as_array().is_some_and(|pods| pods.len() == 3)).await;
-    assert_child_and_status(&requests_when_quiet(&cluster, mark).await, "scale");
+    assert_requests(&requests_when_quiet(&cluster, mark).await, &["deployments"], QUICK, "scale");
 
     let mark = cluster.audit_mark().unwrap();
     app.patch(&json!({ "spec": { "image": "registry.example.com/team/web:2" } })).await;
     app.wait_ready().await;
-    assert_child_and_status(&requests_when_quiet(&cluster, mark).await, "image");
+    assert_requests(&requests_when_quiet(&cluster, mark).await, &["deployments"], QUICK, "image");
+
+    let mark = cluster.audit_mark().unwrap();
+    app.patch(&json!({ "spec": { "environment": "prod" } })).await;
+    app.wait_ready().await;
+    let all = ["deployments", "services", "poddisruptionbudgets"];
+    assert_requests(&requests_when_quiet(&cluster, mark).await, &all, SLOW, "environment");
+
+    let mark = cluster.audit_mark().unwrap();
+    app.patch(&json!({ "spec": { "environment": "dev" } })).await;
+    app.wait_ready().await;
+    let back = requests_when_quiet(&cluster, mark).await;
+    assert_eq!(back.clone().verb("delete").resource("poddisruptionbudgets").count(), 1, "{back:#?}");
+    let rest = back.filter(|event| event.verb != "delete");
+    assert_requests(&rest, &["deployments", "services"], SLOW, "environment back");
 
     let mark = cluster.audit_mark().unwrap();
     app.kubectl(&["scale", "deployment/web", "--replicas=9"]).await;
@@ -76,14 +95,26 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
     operator.stop().await;
 }
 
-/// One apply of the Deployment; one status, or two where the pods take more than a second; no read.
-fn assert_child_and_status(requests: &AuditEvents, phase: &str) {
+/// Status writes of a change that is over within seconds: one, or two where the pods take more than one.
+const QUICK: usize = 2;
+
+/// Status writes of a rollout that goes pod by pod with pauses of ten seconds, each of which is news.
+const SLOW: usize = 12;
+
+/// One apply of each of the children, status writes up to a number, and no read.
+fn assert_requests(requests: &AuditEvents, children: &[&str], most_statuses: usize, phase: &str) {
     let requests = requests.clone().filter(|event| event.verb != "watch");
-    let children = requests.clone().resource("deployments").verb("patch").count();
+    for child in children {
+        let applies = requests.clone().resource(child).verb("patch").count();
+        assert_eq!(applies, 1, "{phase}: {child}: {requests:#?}");
+    }
     let statuses = requests.clone().resource("egapps/status").verb("patch").count();
-    assert_eq!(children, 1, "{phase}: {requests:#?}");
-    assert!((1..=2).contains(&statuses), "{phase}: {statuses} status writes: {requests:#?}");
-    assert_eq!(requests.count(), children + statuses, "{phase}: something else was asked for: {requests:#?}");
+    assert!((1..=most_statuses).contains(&statuses), "{phase}: {statuses} status writes: {requests:#?}");
+    assert_eq!(
+        requests.count(),
+        children.len() + statuses,
+        "{phase}: something else was asked for: {requests:#?}"
+    );
     assert!(requests.clone().events().iter().all(|event| event.code < 300), "{phase}: {requests:#?}");
 }
 
@@ -105,7 +136,11 @@ async fn assert_role_is_what_was_used(cluster: &Cluster) {
     let lists: Vec<_> =
         used.iter().filter_map(|right| right.strip_prefix("watch ").map(str::to_owned)).collect();
     used.extend(lists.into_iter().map(|kind| format!("list {kind}")));
-    used.insert(right("apps", "deployments", "create"));
+    for (group, kind) in [("apps", "deployments"), ("", "services"), ("policy", "poddisruptionbudgets")] {
+        used.insert(right(group, kind, "create"));
+    }
+    // No phase switches the Service off: `children` in the cluster tier does.
+    used.insert(right("", "services", "delete"));
     used.insert(right("egplatform.platform.evillgenius.com", "egapps/finalizers", "update"));
     let role = cluster.kubectl_json(["get", "clusterrole", "pe-app-manager-role"]).await.unwrap();
     assert_eq!(granted(&role), used);

@@ -9,8 +9,13 @@ use serde_json::{Value, json};
 
 use super::compare::{has_same_keys, is_zero, list_keys};
 
-/// Fields of the application's container in which nothing foreign may stand.
-const CONTAINER_FIELDS: [&str; 4] = ["livenessProbe", "readinessProbe", "startupProbe", "securityContext"];
+/// Places of the application's container in which nothing foreign may stand.
+const CONTAINER_PLACES: [&str; 5] =
+    ["/livenessProbe", "/readinessProbe", "/startupProbe", "/lifecycle/preStop", "/securityContext"];
+
+/// Ways to ask or to tell a container something: exactly one stands in a probe or hook, so another one than ours goes
+/// with all of it.
+const HANDLERS: [&str; 5] = ["exec", "grpc", "httpGet", "sleep", "tcpSocket"];
 
 /// The operations of a JSON Patch (RFC 6902) that takes every contradicting foreign member out of `live`, last
 /// positions first; none where nothing contradicts. `container` names the container that is ours.
@@ -57,16 +62,15 @@ impl Removals {
     }
 
     fn in_container(&mut self, desired: &Value, live: &Value, path: &str) {
-        for field in CONTAINER_FIELDS {
-            match (desired.get(field), live.get(field)) {
-                (Some(wanted), Some(found)) => self.in_object(wanted, found, &format!("{path}/{field}")),
-                (None, Some(found)) if !is_zero(found) => self.remove(&format!("{path}/{field}")),
+        for place in CONTAINER_PLACES {
+            let path = format!("{path}{place}");
+            match (desired.pointer(place), live.pointer(place)) {
+                (Some(wanted), Some(found)) if has_other_handler(wanted, found) => self.remove(&path),
+                (Some(wanted), Some(found)) => self.in_object(wanted, found, &path),
+                // A hook where we have none delays nothing but the end of the pod: it may stay.
+                (None, Some(found)) if !is_zero(found) && place != "/lifecycle/preStop" => self.remove(&path),
                 (_, _) => (),
             }
-        }
-        let hook = "/lifecycle/preStop";
-        if let (Some(wanted), Some(found)) = (desired.pointer(hook), live.pointer(hook)) {
-            self.in_object(wanted, found, &format!("{path}{hook}"));
         }
         self.in_list(desired, live, path, "ports");
         self.in_own_variables(desired, live, path);
@@ -115,6 +119,10 @@ impl Removals {
 fn is_default(field: &str, found: &Value) -> bool {
     (is_zero(found) && !matches!(field, "runAsUser" | "runAsGroup"))
         || (field == "procMount" && found == "Default")
+}
+
+fn has_other_handler(wanted: &Value, found: &Value) -> bool {
+    HANDLERS.iter().any(|handler| found.get(handler).is_some() && wanted.get(handler).is_none())
 }
 
 fn foreign_positions<'a>(

@@ -116,3 +116,61 @@ async fn fields_of_others_stay() {
         "the restart stays"
     );
 }
+
+#[tokio::test]
+async fn drift_that_a_forced_apply_cannot_heal_is_repaired() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let field_of =
+        |path: &'static str| move |live: &Value| container(live).pointer(path).cloned().unwrap_or_default();
+    let path = "/spec/template/spec/containers/0";
+    let cases = [
+        (
+            "a variable's source",
+            json!([{ "op": "replace", "path": format!("{path}/env/3"), "value": {
+                "name": "EGAPP_NAME", "valueFrom": { "fieldRef": { "fieldPath": "metadata.name" } },
+            } }]),
+            "/env/3/value",
+            json!("web"),
+        ),
+        (
+            "another probe handler",
+            json!([
+                { "op": "remove", "path": format!("{path}/readinessProbe/tcpSocket") },
+                { "op": "add", "path": format!("{path}/readinessProbe/httpGet"), "value": { "path": "/", "port": 1 } },
+            ]),
+            "/readinessProbe/tcpSocket/port",
+            json!(8080),
+        ),
+        (
+            "a renumbered port",
+            json!([{ "op": "replace", "path": format!("{path}/ports/0/containerPort"), "value": 9090 }]),
+            "/ports/0/containerPort",
+            json!(8080),
+        ),
+        (
+            "privileges",
+            json!([{ "op": "replace", "path": format!("{path}/securityContext"), "value": { "privileged": true, "runAsUser": 0 } }]),
+            "/securityContext/allowPrivilegeEscalation",
+            json!(false),
+        ),
+        (
+            "an added probe",
+            json!([{ "op": "add", "path": format!("{path}/livenessProbe"), "value": { "exec": { "command": ["false"] } } }]),
+            "/livenessProbe",
+            Value::Null,
+        ),
+    ];
+    for (what, drift, field, wanted) in cases {
+        app.kubectl(&["patch", "deployment", "web", "--type=json", "-p", &drift.to_string()]).await;
+        let is_healed = |live: &Value| {
+            let ports = container(live)["ports"].as_array().is_some_and(|ports| ports.len() == 1);
+            let context = &container(live)["securityContext"];
+            field_of(field)(live) == wanted
+                && ports
+                && context["privileged"] != true
+                && context["runAsUser"].is_null()
+        };
+        app.until_deployment(what, is_healed).await;
+    }
+    app.wait_ready().await;
+}

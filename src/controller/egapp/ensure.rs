@@ -18,6 +18,9 @@ use crate::controller::foreign::removals;
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
 
+/// So often a patch may miss an object that moves; after that, the object itself is what the API server refuses.
+const MOVES: u8 = 5;
+
 /// What came of one child.
 #[derive(Debug)]
 pub enum Found {
@@ -154,7 +157,6 @@ impl Ensure<'_> {
         if removals.is_empty() || memory.repaired == Some(live.digest()) {
             return Ok(live);
         }
-        memory.repaired = Some(live.digest());
         let paths: Vec<_> = removals.iter().filter_map(|removal| removal.get("path")?.as_str()).collect();
         info!(
             namespace = self.key.namespace(),
@@ -165,7 +167,14 @@ impl Ensure<'_> {
         );
         let test = json!({ "op": "test", "path": "/metadata/resourceVersion", "value": live.version() });
         let operations: Vec<_> = [test].into_iter().chain(removals).collect();
-        self.cluster.repair_child::<K>(self.key, Value::from(operations)).await.map(Arc::new)
+        let result = self.cluster.repair_child::<K>(self.key, Value::from(operations)).await;
+        // The answer to a test that fails is 422.
+        if result.as_ref().is_err_and(Error::is_invalid) && memory.moved < MOVES {
+            memory.moved += 1;
+            return Err(Error::Moved { kind: K::TITLE, key: self.key.clone() });
+        }
+        memory.repaired = Some(live.digest());
+        result.map(Arc::new)
     }
 
     async fn remove<K: ChildKind>(self, seen: &Seen<K>) -> Result<Found, Error> {

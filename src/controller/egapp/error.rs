@@ -46,6 +46,14 @@ pub enum Error {
         /// Path of the first field that differs.
         field: String,
     },
+    /// Somebody else changed the child between our look and our change.
+    #[error("{kind} {key} was changed while it was being repaired; it is looked at again")]
+    Moved {
+        /// Its kind.
+        kind: &'static str,
+        /// The child.
+        key: ObjectKey,
+    },
     /// The API server said no, or could not be reached.
     #[error("cannot {call}")]
     Call {
@@ -147,15 +155,21 @@ impl Error {
             Self::Spec(_) => Disposition::TerminalSpec,
             Self::NameConflict { .. } | Self::Overridden { .. } => Disposition::TerminalCluster,
             Self::Call { source, .. } => refusal::classify(source).disposition,
-            Self::NoAnswer { .. } => Disposition::Transient { at_least: Duration::ZERO },
+            Self::NoAnswer { .. } | Self::Moved { .. } => Disposition::Transient { at_least: Duration::ZERO },
         }
+    }
+
+    /// Whether the API server found the request invalid (422).
+    #[must_use]
+    pub fn is_invalid(&self) -> bool {
+        matches!(self, Self::Call { source, .. } if matches!(&**source, kube::Error::Api(status) if status.code == 422))
     }
 
     /// Whether finding out again costs a request to the API server, and must therefore wait its time.
     #[must_use]
     pub fn costs_a_request(&self) -> bool {
         match self {
-            Self::Call { .. } | Self::NoAnswer { .. } => true,
+            Self::Call { .. } | Self::NoAnswer { .. } | Self::Moved { .. } => true,
             Self::Spec(_) | Self::NameConflict { .. } | Self::Overridden { .. } => false,
         }
     }
@@ -169,7 +183,7 @@ impl Error {
             Self::NameConflict { .. } => Reason::NameConflict,
             Self::Overridden { .. } => Reason::Overridden,
             Self::Call { source, .. } => refusal::classify(source).reason,
-            Self::NoAnswer { .. } => Reason::Retrying,
+            Self::NoAnswer { .. } | Self::Moved { .. } => Reason::Retrying,
         }
     }
 
@@ -181,9 +195,11 @@ impl Error {
                 let Refusal { sentence, advice, .. } = refusal::classify(source);
                 format!("{self}: {sentence}{advice}")
             }
-            Self::Spec(_) | Self::NameConflict { .. } | Self::Overridden { .. } | Self::NoAnswer { .. } => {
-                self.to_string()
-            }
+            Self::Spec(_)
+            | Self::NameConflict { .. }
+            | Self::Overridden { .. }
+            | Self::Moved { .. }
+            | Self::NoAnswer { .. } => self.to_string(),
         }
     }
 }

@@ -43,6 +43,8 @@ pub struct ChildMemory {
     pub overridden: Option<Override>,
     /// Digest of the state that was repaired.
     pub repaired: Option<u64>,
+    /// How often a repair missed an object that somebody else was changing.
+    pub moved: u8,
 }
 
 /// Failures in a row of one thing in one situation (a number that changes with whatever a try depends on, above all
@@ -133,8 +135,8 @@ impl Memory {
 
 impl ChildMemory {
     fn is_empty(&self) -> bool {
-        let Self { failure, overridden, repaired } = self;
-        failure.is_empty() && overridden.is_none() && repaired.is_none()
+        let Self { failure, overridden, repaired, moved } = self;
+        failure.is_empty() && overridden.is_none() && repaired.is_none() && *moved == 0
     }
 }
 
