@@ -82,8 +82,6 @@ async fn pull_secrets_are_named_once_each() {
     let apps = Egapps::of_a_new_namespace().await.unwrap();
     let secrets = |names: &[&str]| json!({ "imagePullSecrets": names.iter().map(|name| json!({ "name": name })).collect::<Vec<_>>() });
     apps.keeps([secrets(&["b", "a.registry"]), secrets(&[])]).await;
-    let many: Vec<_> = (0..17).map(|n| format!("s{n}")).collect();
-    let many: Vec<_> = many.iter().map(String::as_str).collect();
     apps.refuses([
         (secrets(&["a", "b", "a"]), "spec.imagePullSecrets[2]", "Duplicate value"),
         (
@@ -92,7 +90,6 @@ async fn pull_secrets_are_named_once_each() {
             "must be the name of an object: lower-case letters",
         ),
         (secrets(&[""]), "spec.imagePullSecrets[0].name", "must be the name of an object"),
-        (secrets(&many), "spec.imagePullSecrets", "Too many: 17: must have at most 16 items"),
         (json!({ "imagePullSecrets": [{}] }), "spec.imagePullSecrets[0].name", "Required value"),
         (json!({ "imagePullSecrets": ["a"] }), "spec.imagePullSecrets[0]", "must be of type object"),
     ])

@@ -49,7 +49,6 @@ async fn names_and_values_that_kubernetes_takes_are_accepted() {
         json!({ "name": "A" }),
         json!({ "name": "a.b-c/d e", "value": "" }),
         json!({ "name": "_", "value": "$(A)\n\t\u{1F980}" }),
-        json!({ "name": "n".repeat(253), "value": "v".repeat(32000) }),
     ];
     apps.keeps([json!({ "env": variables })]).await;
 }
@@ -58,17 +57,9 @@ async fn names_and_values_that_kubernetes_takes_are_accepted() {
 async fn names_that_no_process_can_have_are_refused() {
     let apps = Egapps::of_a_new_namespace().await.unwrap();
     let printable = "must be the name of a variable: one or more printable ASCII characters except '='";
-    let long = "n".repeat(254);
-    let cases =
-        [("", printable), ("A=B", printable), ("É", printable), ("A\n", printable), ("A\u{7f}", printable)];
-    let too_long = [(long.as_str(), "Too long: may not be more than 253")];
-    apps.refuses(
-        cases
-            .into_iter()
-            .chain(too_long)
-            .map(|(name, words)| (json!({ "env": [{ "name": name }] }), "spec.env[0].name", words)),
-    )
-    .await;
+    let names = ["", "A=B", "É", "A\n", "A\u{7f}"];
+    apps.refuses(names.map(|name| (json!({ "env": [{ "name": name }] }), "spec.env[0].name", printable)))
+        .await;
     let nameless = json!({ "env": [{ "value": "v" }] });
     apps.refuses([(nameless, "spec.env[0].name", "Required value")]).await;
 }
@@ -91,7 +82,6 @@ async fn values_that_are_no_text_are_refused() {
         (value(json!(8080)), "spec.env[0].value", "must be of type string"),
         (value(json!(true)), "spec.env[0].value", "must be of type string"),
         (value(json!("a\0b")), "spec.env[0].value", "must not contain the character NUL"),
-        (value(json!("v".repeat(32001))), "spec.env[0].value", "Too long: may not be more than 32000"),
         (
             json!({ "env": many }),
             "spec.env",
@@ -164,7 +154,12 @@ async fn amounts_in_a_unit_of_something_else_are_refused() {
         (
             amount("limits.gpu", json!(1)),
             "spec.env[0].valueFrom.resourceFieldRef.resource",
-            "Unsupported value: \"limits.gpu\"",
+            r#""limits.gpu": supported values: "limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu""#,
+        ),
+        (
+            from(json!({ "resourceFieldRef": { "divisor": 1 } })),
+            "spec.env[0].valueFrom.resourceFieldRef.resource",
+            "Required value",
         ),
     ])
     .await;
@@ -206,7 +201,6 @@ async fn whole_objects_need_one_name_each() {
     let apps = Egapps::of_a_new_namespace().await.unwrap();
     let from = |source: Value| json!({ "envFrom": [source] });
     let one = "must have exactly one of configMapRef and secretRef";
-    let many: Vec<_> = (0..33).map(|_| json!({ "secretRef": { "name": "s" } })).collect();
     apps.refuses([
         (from(json!({})), "spec.envFrom[0]", one),
         (
@@ -215,6 +209,7 @@ async fn whole_objects_need_one_name_each() {
             one,
         ),
         (from(json!({ "secretRef": {} })), "spec.envFrom[0].secretRef.name", "Required value"),
+        (from(json!({ "configMapRef": {} })), "spec.envFrom[0].configMapRef.name", "Required value"),
         (
             from(json!({ "configMapRef": { "name": "A" } })),
             "spec.envFrom[0].configMapRef.name",
@@ -225,7 +220,6 @@ async fn whole_objects_need_one_name_each() {
             "spec.envFrom[0].prefix",
             "must be the start of the name of a variable: printable ASCII characters except '='",
         ),
-        (json!({ "envFrom": many }), "spec.envFrom", "Too many: 33: must have at most 32 items"),
     ])
     .await;
 }

@@ -5,6 +5,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "what json! gives is owned")]
 
 mod basics;
+mod bounds;
 mod container;
 mod egapps;
 mod env;

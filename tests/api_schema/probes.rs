@@ -104,6 +104,11 @@ async fn questions_that_cannot_be_asked_are_refused() {
         (json!({ "grpc": { "service": "a b" } }), ".grpc.service", "must be the name of a service"),
         (json!({ "exec": {} }), ".exec.command", "Required value"),
         (json!({ "exec": { "command": [] } }), ".exec.command", "should have at least 1 items"),
+        (
+            json!({ "exec": { "command": vec!["a".repeat(501); 256] } }),
+            ".exec.command",
+            "must have no more than 128000 characters together",
+        ),
         (json!({ "exec": { "command": [""] } }), ".exec.command", "must start with the name of a program"),
         (
             json!({ "exec": { "command": ["a", "\0"] } }),

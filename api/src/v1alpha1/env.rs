@@ -147,7 +147,7 @@ fn divisor(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({
         "x-kubernetes-int-or-string": true,
         "enum": [
-            0, 1, "0", "1", "1m", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei",
+            0, "0", 1, "1", "1m", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei",
         ],
     })
 }

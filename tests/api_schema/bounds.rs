@@ -1,0 +1,106 @@
+//! How long texts and lists may be.
+
+use serde_json::{Value, json};
+
+use crate::egapps::Egapps;
+
+/// A spec that holds this text in one place.
+type Holding = fn(&str) -> Value;
+
+fn from(source: &Value) -> Value {
+    json!({ "env": [{ "name": "A", "valueFrom": source }] })
+}
+
+const TEXTS: [(&str, usize, Holding); 14] = [
+    ("spec.env[0].name", 253, |text| json!({ "env": [{ "name": text }] })),
+    ("spec.env[0].value", 32000, |text| json!({ "env": [{ "name": "A", "value": text }] })),
+    ("spec.env[0].valueFrom.fieldRef.fieldPath", 253, |text| {
+        from(&json!({ "fieldRef": { "fieldPath": text } }))
+    }),
+    ("spec.env[0].valueFrom.configMapKeyRef.name", 253, |text| {
+        from(&json!({ "configMapKeyRef": { "name": text, "key": "k" } }))
+    }),
+    ("spec.env[0].valueFrom.configMapKeyRef.key", 253, |text| {
+        from(&json!({ "configMapKeyRef": { "name": "c", "key": text } }))
+    }),
+    ("spec.env[0].valueFrom.secretKeyRef.name", 253, |text| {
+        from(&json!({ "secretKeyRef": { "name": text, "key": "k" } }))
+    }),
+    ("spec.env[0].valueFrom.secretKeyRef.key", 253, |text| {
+        from(&json!({ "secretKeyRef": { "name": "s", "key": text } }))
+    }),
+    (
+        "spec.envFrom[0].prefix",
+        253,
+        |text| json!({ "envFrom": [{ "secretRef": { "name": "s" }, "prefix": text }] }),
+    ),
+    (
+        "spec.envFrom[0].configMapRef.name",
+        253,
+        |text| json!({ "envFrom": [{ "configMapRef": { "name": text } }] }),
+    ),
+    ("spec.envFrom[0].secretRef.name", 253, |text| json!({ "envFrom": [{ "secretRef": { "name": text } }] })),
+    ("spec.imagePullSecrets[0].name", 253, |text| json!({ "imagePullSecrets": [{ "name": text }] })),
+    (
+        "spec.readinessProbe.grpc.service",
+        256,
+        |text| json!({ "readinessProbe": { "grpc": { "service": text } } }),
+    ),
+    (
+        "spec.readinessProbe.httpGet.httpHeaders[0].name",
+        256,
+        |text| json!({ "readinessProbe": { "httpGet": { "httpHeaders": [{ "name": text, "value": "" }] } } }),
+    ),
+    (
+        "spec.readinessProbe.httpGet.httpHeaders[0].value",
+        1024,
+        |text| json!({ "readinessProbe": { "httpGet": { "httpHeaders": [{ "name": "A", "value": text }] } } }),
+    ),
+];
+
+#[tokio::test]
+async fn texts_of_the_greatest_length_are_accepted_and_longer_ones_refused() {
+    let apps = Egapps::of_a_new_namespace().await.unwrap();
+    for (field, most, holding) in TEXTS {
+        if !field.ends_with("fieldPath") {
+            apps.keeps([holding(&"a".repeat(most))]).await;
+        }
+        let words = format!("Too long: may not be more than {most}");
+        apps.refuses([(holding(&"a".repeat(most + 1)), field, words.as_str())]).await;
+    }
+}
+
+#[tokio::test]
+async fn lists_of_the_greatest_length_are_accepted_and_longer_ones_refused() {
+    let apps = Egapps::of_a_new_namespace().await.unwrap();
+    let names = |count: usize| (0..count).map(|n| json!({ "name": format!("n{n}") })).collect::<Vec<_>>();
+    let env = |count| json!({ "env": names(count) });
+    let env_from = |count| json!({ "envFrom": vec![json!({ "secretRef": { "name": "s" } }); count] });
+    let secrets = |count| json!({ "imagePullSecrets": names(count) });
+    let headers = |count| {
+        let header = json!({ "name": "A", "value": "" });
+        json!({ "livenessProbe": { "httpGet": { "httpHeaders": vec![header; count] } } })
+    };
+    let exec = |count| json!({ "startupProbe": { "exec": { "command": vec!["a"; count] } } });
+    let lists: [(&str, usize, &dyn Fn(usize) -> Value); 5] = [
+        ("spec.env", 256, &env),
+        ("spec.envFrom", 32, &env_from),
+        ("spec.imagePullSecrets", 16, &secrets),
+        ("spec.livenessProbe.httpGet.httpHeaders", 16, &headers),
+        ("spec.startupProbe.exec.command", 256, &exec),
+    ];
+    for (field, most, of_length) in lists {
+        apps.keeps([of_length(most)]).await;
+        let words = format!("Too many: {}: must have at most {most} items", most + 1);
+        apps.refuses([(of_length(most + 1), field, words.as_str())]).await;
+    }
+}
+
+#[tokio::test]
+async fn paths_of_the_greatest_length_are_accepted_and_longer_ones_refused() {
+    let apps = Egapps::of_a_new_namespace().await.unwrap();
+    let path = |length: usize| json!({ "livenessProbe": { "httpGet": { "path": format!("/{}", "a".repeat(length - 1)) } } });
+    apps.keeps([path(2048)]).await;
+    let at = "spec.livenessProbe.httpGet.path";
+    apps.refuses([(path(2049), at, "Too long: may not be more than 2048")]).await;
+}
