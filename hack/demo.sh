@@ -14,6 +14,10 @@ sample=config/samples/egplatform_v1alpha1_egapp.yaml
 app=egapp-sample
 dir=$PWD/.cluster
 [ -n "${KEEP:-}" ] || dir=$(mktemp -d "${TMPDIR:-/tmp}/pe-app-demo.XXXXXX")
+if [ -e "$dir/manager.pid" ] && kill -0 "$(cat "$dir/manager.pid")" 2>/dev/null; then
+  echo "A demo is still running in $dir, with whatever you made of it. Stop it first: make cluster-down" >&2
+  exit 1
+fi
 export KUBECONFIG=$dir/admin.kubeconfig PATH=$assets:$PATH
 
 stop_all() {

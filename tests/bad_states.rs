@@ -7,7 +7,7 @@ mod support;
 use cluster::{Cluster, Options};
 use serde_json::{Value, json};
 use support::app::{condition, reason, with_image};
-use support::operator::install;
+use support::operator::{install, requests_when_quiet};
 use support::{App, Operator, eventually, full_with_crd, holds};
 
 const CRD: &str = "egapps.egplatform.platform.evillgenius.com";
@@ -53,6 +53,13 @@ async fn an_unreadable_app_is_reported_and_harms_no_other() {
     assert_eq!(operator.metric("egapp_undecodable_objects{kind=\"EGApp\"}"), Some(1.0));
     assert!(operator.log().contains("cannot read the EGApp"), "{}", operator.log());
     assert_eq!(poison.object("deployment").await, None);
+
+    operator.stop().await;
+    let mark = cluster.audit_mark().unwrap();
+    let operator = Operator::start(&cluster, "manager-restarted").await;
+    operator.leading().await;
+    let writes = requests_when_quiet(&cluster, mark).await.writes();
+    assert_eq!(writes.count(), 0, "what was told is not told again: {writes:#?}");
 
     poison.patch(&json!({ "spec": { "suspend": null } })).await;
     poison.wait_ready().await;

@@ -42,19 +42,7 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
     app.wait_ready().await;
     assert_requests(&requests_when_quiet(&cluster, mark).await, &["deployments"], QUICK, "image");
 
-    let mark = cluster.audit_mark().unwrap();
-    app.patch(&json!({ "spec": { "environment": "prod" } })).await;
-    app.wait_ready().await;
-    let all = ["deployments", "services", "poddisruptionbudgets"];
-    assert_requests(&requests_when_quiet(&cluster, mark).await, &all, SLOW, "environment");
-
-    let mark = cluster.audit_mark().unwrap();
-    app.patch(&json!({ "spec": { "environment": "dev" } })).await;
-    app.wait_ready().await;
-    let back = requests_when_quiet(&cluster, mark).await;
-    assert_eq!(back.clone().verb("delete").resource("poddisruptionbudgets").count(), 1, "{back:#?}");
-    let rest = back.filter(|event| event.verb != "delete");
-    assert_requests(&rest, &["deployments", "services"], SLOW, "environment back");
+    another_environment_and_back(&app).await;
 
     let mark = cluster.audit_mark().unwrap();
     app.kubectl(&["scale", "deployment/web", "--replicas=9"]).await;
@@ -93,6 +81,24 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
 
     assert_role_is_what_was_used(&cluster).await;
     operator.stop().await;
+}
+
+/// prod has a PodDisruptionBudget, which dev has not.
+async fn another_environment_and_back(app: &App<'_>) {
+    let cluster = app.cluster;
+    let mark = cluster.audit_mark().unwrap();
+    app.patch(&json!({ "spec": { "environment": "prod" } })).await;
+    app.wait_ready().await;
+    let all = ["deployments", "services", "poddisruptionbudgets"];
+    assert_requests(&requests_when_quiet(cluster, mark).await, &all, SLOW, "environment");
+
+    let mark = cluster.audit_mark().unwrap();
+    app.patch(&json!({ "spec": { "environment": "dev" } })).await;
+    app.wait_ready().await;
+    let back = requests_when_quiet(cluster, mark).await;
+    assert_eq!(back.clone().verb("delete").resource("poddisruptionbudgets").count(), 1, "{back:#?}");
+    let rest = back.filter(|event| event.verb != "delete");
+    assert_requests(&rest, &["deployments", "services"], SLOW, "environment back");
 }
 
 /// Status writes of a change that is over within seconds: one, or two where the pods take more than one.

@@ -10,8 +10,15 @@ use serde_json::{Value, json};
 use super::compare::{has_same_keys, is_zero, list_keys};
 
 /// Places of the application's container in which nothing foreign may stand.
-const CONTAINER_PLACES: [&str; 5] =
-    ["/livenessProbe", "/readinessProbe", "/startupProbe", "/lifecycle/preStop", "/securityContext"];
+const CONTAINER_PLACES: [&str; 7] = [
+    "/args",
+    "/command",
+    "/lifecycle/preStop",
+    "/livenessProbe",
+    "/readinessProbe",
+    "/securityContext",
+    "/startupProbe",
+];
 
 /// Ways to ask or to tell a container something: exactly one stands in a probe or hook, so another one than ours goes
 /// with all of it.

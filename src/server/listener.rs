@@ -31,7 +31,8 @@ use tracing::{debug, warn};
 use super::address::BindAddress;
 use crate::telemetry::Chain;
 
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Short: who connects and says nothing holds one of the connections that probes need.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECTION_LIFE: Duration = Duration::from_mins(5);
 const DRAIN: Duration = Duration::from_millis(500);

@@ -20,9 +20,8 @@ use super::log_format::ZapFormat;
 /// This crate's own log targets.
 const OWN: &str = env!("CARGO_CRATE_NAME");
 
-/// Logs each failed attempt of a request at `error`, although the request is tried again and its final result is
-/// reported by whoever sent it.
-const PER_ATTEMPT: &str = "kube_client::client::builder";
+/// Log each failed attempt of a request, although it is tried again and its final result is reported by whoever sent it.
+const PER_ATTEMPT: [&str; 2] = ["kube_client", "kube_runtime"];
 
 /// How to log. The default is that of production: JSON, level info.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +126,8 @@ impl LogLevel {
     pub(super) fn targets(self) -> Targets {
         let (own, libraries) = self.filters();
         let per_attempt = if libraries >= LevelFilter::DEBUG { libraries } else { LevelFilter::OFF };
-        Targets::new().with_default(libraries).with_target(OWN, own).with_target(PER_ATTEMPT, per_attempt)
+        let targets = Targets::new().with_default(libraries).with_target(OWN, own);
+        PER_ATTEMPT.into_iter().fold(targets, |targets, library| targets.with_target(library, per_attempt))
     }
 }
 

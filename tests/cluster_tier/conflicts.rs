@@ -42,7 +42,7 @@ async fn pods_with_copied_labels_are_not_listed() {
 }
 
 #[tokio::test]
-async fn a_quota_and_a_policy_are_told_in_the_servers_words_and_end_by_themselves() {
+async fn a_quota_is_told_in_the_servers_words_and_ends_by_itself() {
     let app = App::named(cluster().await, "web").await;
     app.kubectl(&["create", "quota", "none", "--hard=count/deployments.apps=0"]).await;
     app.apply(&with_image(1)).await;

@@ -1,10 +1,13 @@
 //! What people read: columns, explain, wait, pods.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::cluster;
 use crate::support::App;
 use crate::support::app::{condition, reason, with_image};
+use crate::support::operator::user;
 
 #[tokio::test]
 async fn kubectl_get_shows_the_columns() {
@@ -73,4 +76,47 @@ async fn a_hundred_pods_are_listed_and_the_rest_is_counted() {
     let app = App::ready(cluster().await, "big", &with_image(103)).await;
     let now = app.until("all are counted", |app| app["status"]["podsOmitted"] == 3).await;
     assert_eq!(now["status"]["pods"].as_array().unwrap().len(), 100);
+}
+
+#[tokio::test]
+async fn what_somebody_else_writes_into_the_status_is_taken_back_once_and_for_all() {
+    let cluster = cluster().await;
+    let app = App::ready(cluster, "web", &with_image(1)).await;
+    let time = "2026-01-01T00:00:00Z";
+    let entry = |type_: &str| {
+        json!({ "op": "add", "path": "/status/conditions/-", "value": {
+        "type": type_, "status": "True", "reason": "Foo", "message": "x", "lastTransitionTime": time,
+    } })
+    };
+    let count = json!({ "op": "add", "path": "/status/podsOmitted", "value": 5 });
+    let lies = json!([entry("Stalled"), entry("Audited"), count]).to_string();
+    app.kubectl(&[
+        "patch",
+        "egapp",
+        "web",
+        "--subresource=status",
+        "--type=json",
+        "--field-manager=other",
+        "-p",
+        &lies,
+    ])
+    .await;
+    let told = app.until("it is taken back", |app| app["status"]["podsOmitted"].is_null()).await;
+    assert!(condition(&told, "Stalled").is_null(), "{told:#}");
+    assert_eq!(condition(&told, "Audited")["reason"], "Foo", "a type of somebody else's stays");
+
+    let mark = cluster.audit_mark().unwrap();
+    for poke in 1..=5 {
+        app.kubectl(&[
+            "annotate",
+            "deployment",
+            "web",
+            "--overwrite",
+            &format!("team.example.com/poke={poke}"),
+        ])
+        .await;
+    }
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let writes = cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace).writes();
+    assert_eq!(writes.count(), 0, "{writes:#?}");
 }

@@ -41,7 +41,7 @@ words! {
         Ready,
         /// Enough replicas serve, whichever generation they are of.
         Available,
-        /// A rollout is under way or has ended well.
+        /// A rollout is under way. False once it has ended, well or not.
         Progressing,
         /// No progress without a person. Present only while it is true (kstatus convention).
         Stalled,

@@ -223,13 +223,17 @@ impl ChildMemory {
 fn change<K: ChildKind>(wanted: &Value, live: Option<&Live<K>>) -> Option<String> {
     let Some(live) = live else { return Some("created".to_owned()) };
     let live = live.details.as_ref().map(|details| details.comparable()).unwrap_or_default();
-    first_difference(&comparable(wanted), &live).or_else(|| {
-        let removals = removals(wanted, &live, names::CONTAINER);
-        removals
-            .first()
-            .and_then(|removal| removal.get("path")?.as_str())
-            .map(|path| format!("foreign {path}"))
-    })
+    let wanted_part = comparable(wanted);
+    let part = |object: &Value, name: &str| object.get(name).cloned().unwrap_or_default();
+    // What people know comes first: the digest among the annotations differs with every change.
+    let in_spec = first_difference(&part(&wanted_part, "spec"), &part(&live, "spec"))
+        .map(|path| format!("spec.{path}"));
+    in_spec.or_else(|| first_foreign(wanted, &live)).or_else(|| first_difference(&wanted_part, &live))
+}
+
+fn first_foreign(wanted: &Value, live: &Value) -> Option<String> {
+    let removals = removals(wanted, live, names::CONTAINER);
+    removals.first().and_then(|removal| removal.get("path")?.as_str()).map(|path| format!("foreign {path}"))
 }
 
 /// The parts of a desired object that the live one is compared in: identity is what found it.

@@ -75,6 +75,15 @@ fn every_class_of_error_has_its_disposition_and_reason() {
             Disposition::Gone,
             Reason::NamespaceTerminating,
         ),
+        (
+            answer(
+                422,
+                "web is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
+                &none(),
+            ),
+            Disposition::Blocked,
+            Reason::AdmissionDenied,
+        ),
         (answer(409, "conflict", &none()), TRANSIENT, Reason::Retrying),
         (answer(413, "too large", &none()), Disposition::TerminalCluster, Reason::AdmissionDenied),
         (answer(422, "invalid", &bad_image), Disposition::TerminalSpec, Reason::InvalidSpec),

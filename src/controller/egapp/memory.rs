@@ -30,8 +30,6 @@ pub struct Memory {
     pub in_sync: Option<(i64, [u64; 3])>,
     /// Since when a moving status waits to be written.
     pub moving_since: Option<Instant>,
-    /// The generation that was reported as undecodable.
-    pub reported_undecodable: Option<i64>,
 }
 
 /// The memory of one child.
@@ -114,22 +112,13 @@ impl Memory {
     }
 
     fn is_empty(&self) -> bool {
-        let Self {
-            deployment,
-            service,
-            disruption_budget,
-            failure,
-            status_failure,
-            in_sync,
-            moving_since,
-            reported_undecodable,
-        } = self;
+        let Self { deployment, service, disruption_budget, failure, status_failure, in_sync, moving_since } =
+            self;
         [deployment, service, disruption_budget].into_iter().all(ChildMemory::is_empty)
             && failure.is_empty()
             && status_failure.is_empty()
             && in_sync.is_none()
             && moving_since.is_none()
-            && reported_undecodable.is_none()
     }
 }
 
@@ -189,10 +178,10 @@ mod tests {
     #[test]
     fn a_memory_belongs_to_one_uid_and_an_empty_one_is_not_kept() {
         let (memories, key) = (Memories::default(), ObjectKey::new("ns", "web"));
-        memories.put(&key, "u1", Memory { reported_undecodable: Some(3), ..Memory::default() });
-        assert_eq!(memories.take(&key, "u2").reported_undecodable, None);
-        memories.put(&key, "u1", Memory { reported_undecodable: Some(3), ..Memory::default() });
-        assert_eq!(memories.take(&key, "u1").reported_undecodable, Some(3));
+        memories.put(&key, "u1", Memory { in_sync: Some((3, [0; 3])), ..Memory::default() });
+        assert_eq!(memories.take(&key, "u2").in_sync, None);
+        memories.put(&key, "u1", Memory { in_sync: Some((3, [0; 3])), ..Memory::default() });
+        assert_eq!(memories.take(&key, "u1").in_sync, Some((3, [0; 3])));
         memories.put(&key, "u1", Memory::default());
         assert!(memories.lock().is_empty());
     }

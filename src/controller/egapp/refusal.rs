@@ -75,6 +75,9 @@ fn classify_forbidden(status: &Status) -> (Disposition, Reason, &'static str) {
 /// into something that our fields do not fit into.
 fn classify_invalid(status: &Status) -> (Disposition, Reason, &'static str) {
     let is_users = |field: &str| field == "spec.replicas" || field.rsplit('.').next() == Some("image");
+    if status.message.contains("ValidatingAdmissionPolicy") || status.message.contains("denied the request") {
+        return (Disposition::Blocked, Reason::AdmissionDenied, "");
+    }
     let names_users_value = status
         .details
         .as_ref()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -14,7 +14,7 @@ use super::context::Context;
 use super::error::{Disposition, Error};
 use super::memory::Memory;
 use super::reconcile::Pass;
-use super::status::{Verdict, undecodable};
+use super::status::{Verdict, is_our_type, says, undecodable};
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
 use egapp_api::v1alpha1::{EGApp, EGAppStatus};
@@ -33,7 +33,7 @@ pub async fn write_status(
     verdict: Verdict,
     memory: &mut Memory,
 ) -> StatusResult {
-    if app.status.as_ref() == Some(&verdict.status) {
+    if says(app.status.as_ref(), &verdict.status) {
         memory.moving_since = None;
         memory.status_failure.clear();
         return Ok(None);
@@ -50,7 +50,7 @@ pub async fn write_status(
     }
     memory.moving_since = None;
     let uid = app.metadata.uid.as_deref().unwrap_or_default();
-    match ctx.cluster.apply_status(key, &status_patch(uid, &verdict.status)).await {
+    match write(ctx, key, uid, &verdict.status).await {
         Ok(()) => {
             memory.status_failure.clear();
             Ok(None)
@@ -66,8 +66,35 @@ pub async fn write_status(
     }
 }
 
+/// An apply sets our fields. Where the reply shows that somebody else has written words that are ours (a condition
+/// `Stalled` that does not hold, a count of pods), they are taken back by a merge patch.
+async fn write(ctx: &Context, key: &ObjectKey, uid: &str, status: &EGAppStatus) -> Result<(), Error> {
+    let reply = ctx.cluster.apply_status(key, &status_patch(uid, &json!(status))).await?;
+    let live = reply.app.ok().and_then(|app| app.status);
+    if says(live.as_ref(), status) {
+        return Ok(());
+    }
+    info!(namespace = key.namespace(), name = key.name(), "taking foreign entries out of the status");
+    let patch = status_patch(uid, &replacement(&live.unwrap_or_default(), status));
+    ctx.cluster.merge_status(key, &patch).await.map(drop)
+}
+
+/// A merge patch that makes `live` say `wanted`: absent fields are named, conditions of other types stay.
+fn replacement(live: &EGAppStatus, wanted: &EGAppStatus) -> Value {
+    let foreign = live.conditions.iter().filter(|condition| !is_our_type(condition));
+    let conditions: Vec<_> = wanted.conditions.iter().chain(foreign).collect();
+    let (mut patch, live) = (json!(wanted), json!(live));
+    if let (Some(patch), Some(live)) = (patch.as_object_mut(), live.as_object()) {
+        for field in live.keys() {
+            patch.entry(field).or_insert(Value::Null);
+        }
+        patch.insert("conditions".to_owned(), json!(conditions));
+    }
+    patch
+}
+
 /// The uid makes the API server refuse if another EGApp has taken the place of the one that was looked at.
-fn status_patch(uid: &str, status: &EGAppStatus) -> serde_json::Value {
+fn status_patch(uid: &str, status: &Value) -> Value {
     json!({
         "apiVersion": EGApp::api_version(&()),
         "kind": EGApp::kind(&()),
@@ -83,32 +110,25 @@ pub async fn report_undecodable(
     app: &Undecodable,
     memory: &mut Memory,
 ) -> Pass {
-    if app.is_terminating || memory.reported_undecodable == Some(app.generation) {
+    let message = format!("this release of the operator cannot read the EGApp: {}", app.error);
+    let status = undecodable(app, key.name(), &message, Timestamp::now());
+    let situation = || fnv1a(&app.generation.to_be_bytes());
+    if app.is_terminating || says(app.status.as_ref(), &status) {
         return Pass::default();
     }
-    let message = format!("this release of the operator cannot read the EGApp: {}", app.error);
+    if let Some(((), _, wait)) = memory.status_failure.gate(situation, Instant::now()) {
+        return Pass { requeue: wait, error: None };
+    }
     warn!(namespace = key.namespace(), name = key.name(), "{message}");
-    let status = undecodable(app.generation, key.name(), &message, Timestamp::now());
-    match ctx.cluster.merge_status(key, &status_patch(&app.uid, &status)).await {
-        Ok(()) => memory.reported_undecodable = Some(app.generation),
-        Err(error) if error.disposition().is_terminal() => {
-            info!(
-                namespace = key.namespace(),
-                name = key.name(),
-                "its status stays unwritten: {}",
-                error.message()
-            );
-            memory.reported_undecodable = Some(app.generation);
-        }
+    let patch = replacement(&app.status.clone().unwrap_or_default(), &status);
+    match ctx.cluster.merge_status(key, &status_patch(&app.uid, &patch)).await {
+        Ok(_) => Pass::default(),
         Err(error) => {
             warn!(namespace = key.namespace(), name = key.name(), "{}", error.message());
             let (disposition, seed) = (error.disposition(), key.to_string());
-            let situation = fnv1a(&app.generation.to_be_bytes());
-            let (_, wait) = memory
-                .status_failure
-                .record((), situation, Instant::now(), |count| disposition.requeue(count, &seed));
-            return Pass { requeue: wait, error: Some(Arc::new(error)) };
+            let delay = |count| disposition.requeue(count, &seed);
+            let (_, wait) = memory.status_failure.record((), situation(), Instant::now(), delay);
+            Pass { requeue: wait, error: Some(Arc::new(error)) }
         }
     }
-    Pass::default()
 }

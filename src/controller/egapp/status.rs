@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
 
-use super::cluster::DeploymentState;
+use super::cluster::{DeploymentState, Undecodable};
 use super::error::{Disposition, Error};
 use super::names;
 use super::observe::{Observed, Ownership};
@@ -261,13 +261,37 @@ fn is_ready_news(previous: Option<&EGAppStatus>, status: &EGAppStatus) -> bool {
 /// It has no field that a later status would have to drop: what a merge patch has written, a server-side apply takes
 /// over but does not remove.
 #[must_use]
-pub fn undecodable(generation: i64, name: &str, message: &str, now: Timestamp) -> EGAppStatus {
+pub fn undecodable(app: &Undecodable, name: &str, message: &str, now: Timestamp) -> EGAppStatus {
     let (type_, status) = (ConditionType::Ready, ConditionStatus::False);
     let wanted = Wanted { type_, status, reason: Reason::InvalidSpec, message };
+    let previous = app.status.as_ref().and_then(|status| status.condition(type_));
     EGAppStatus {
-        observed_generation: Some(generation),
-        conditions: vec![condition(None, wanted, Some(generation), now)],
+        observed_generation: Some(app.generation),
+        conditions: vec![condition(previous, wanted, Some(app.generation), now)],
         selector: Some(names::selector_string(name)),
         ..EGAppStatus::default()
     }
+}
+
+/// Whether `live` says what is wanted, and nothing else in words that are ours. Conditions of other types are their
+/// writers' affair, and so is the order.
+#[must_use]
+pub fn says(live: Option<&EGAppStatus>, wanted: &EGAppStatus) -> bool {
+    let sorted = |conditions: &[Condition]| {
+        let mut ours: Vec<_> =
+            conditions.iter().filter(|condition| is_our_type(condition)).cloned().collect();
+        ours.sort_by(|a, b| a.type_.cmp(&b.type_));
+        ours
+    };
+    live.is_some_and(|live| {
+        sorted(&live.conditions) == sorted(&wanted.conditions)
+            && EGAppStatus { conditions: Vec::new(), ..live.clone() }
+                == EGAppStatus { conditions: Vec::new(), ..wanted.clone() }
+    })
+}
+
+/// Whether a condition is of a type that this controller speaks of.
+#[must_use]
+pub fn is_our_type(condition: &Condition) -> bool {
+    ConditionType::ALL.iter().any(|type_| type_.as_str() == condition.type_)
 }

@@ -229,10 +229,15 @@ impl<K, H: Fn(&Watches, Event<K>) -> Vec<ObjectKey> + Send> Observer<K> for Kind
                 self.watches.sync.crd.not_ready(reason);
                 warn!(kind, "{reason}");
             }
-            Some(403) => warn!(kind, "the operator may not list or watch {kind}: {}", Chain(error)),
-            _ => warn!(kind, "the watch of {kind} failed and is tried again: {}", Chain(error)),
+            Some(403) => warn!(kind, "the operator may not list or watch {kind}: {}", cause(error)),
+            _ => warn!(kind, "the watch of {kind} failed and is tried again: {}", cause(error)),
         }
     }
+}
+
+/// The API server's sentence, or what became of the connection.
+fn cause(error: &watcher::Error) -> String {
+    status_of(error).map_or_else(|| Chain(error).to_string(), |status| status.message.clone())
 }
 
 fn map_event<K, V>(event: Event<K>, map: impl FnOnce(K) -> V) -> Event<V> {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::controller::key::ObjectKey;
 use crate::controller::slim;
 use crate::controller::store::{Versioned, parse_resource_version};
-use egapp_api::v1alpha1::EGApp;
+use egapp_api::v1alpha1::{EGApp, EGAppStatus};
 
 /// An EGApp as it is received: only the metadata is decoded, so that one stored object that does not fit the types of
 /// this release cannot fail the list of all.
@@ -70,6 +70,8 @@ pub struct Undecodable {
     pub is_terminating: bool,
     /// The field, and what is wrong with it.
     pub error: String,
+    /// The status, where that part is readable.
+    pub status: Option<EGAppStatus>,
 }
 
 impl From<AppView> for AppEntry {
@@ -82,7 +84,8 @@ impl From<AppView> for AppEntry {
         let resource_version = parse_resource_version(metadata.resource_version.as_deref());
         let app = match (decode("spec", spec), decode("status", status)) {
             (Ok(spec), Ok(status)) => Ok(EGApp { metadata, spec, status }),
-            (Err(error), _) | (_, Err(error)) => Err(Undecodable::new(metadata, error)),
+            (Err(error), Ok(status)) => Err(Undecodable::new(metadata, error, status)),
+            (_, Err(error)) => Err(Undecodable::new(metadata, error, None)),
         };
         Self { key, resource_version, app }
     }
@@ -97,12 +100,13 @@ fn decode<T: DeserializeOwned>(part: &str, value: Value) -> Result<T, String> {
 }
 
 impl Undecodable {
-    fn new(metadata: ObjectMeta, error: String) -> Self {
+    fn new(metadata: ObjectMeta, error: String, status: Option<EGAppStatus>) -> Self {
         Self {
             generation: metadata.generation.unwrap_or(0),
             uid: metadata.uid.unwrap_or_default(),
             is_terminating: metadata.deletion_timestamp.is_some(),
             error,
+            status,
         }
     }
 }

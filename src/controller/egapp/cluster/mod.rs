@@ -130,16 +130,16 @@ impl Cluster {
     ///
     /// # Errors
     /// When the API server refuses or does not answer.
-    pub async fn apply_status(&self, key: &ObjectKey, object: &Value) -> Result<(), Error> {
+    pub async fn apply_status(&self, key: &ObjectKey, object: &Value) -> Result<AppEntry, Error> {
         self.patch_status(key, &apply_params(), &Patch::Apply(object)).await
     }
 
-    /// Writes the status of an EGApp that does not decode. A server-side apply answers 500 for an object with a field
-    /// of a wrong type, wherever that field is; a merge patch does not mind.
+    /// Merges into an EGApp's status, for where a server-side apply does not do: it removes nothing that somebody else
+    /// has written, and answers 500 for an object with a field of a wrong type, wherever that field is.
     ///
     /// # Errors
     /// When the API server refuses or does not answer.
-    pub async fn merge_status(&self, key: &ObjectKey, object: &Value) -> Result<(), Error> {
+    pub async fn merge_status(&self, key: &ObjectKey, object: &Value) -> Result<AppEntry, Error> {
         let params =
             PatchParams { field_manager: Some(names::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         self.patch_status(key, &params, &Patch::Merge(object)).await
@@ -150,12 +150,12 @@ impl Cluster {
         key: &ObjectKey,
         params: &PatchParams,
         patch: &Patch<&Value>,
-    ) -> Result<(), Error> {
+    ) -> Result<AppEntry, Error> {
         let (ticket, api) = (self.caches.apps.ticket(), self.apps_of(key));
         let call = Call::new("apply", "the status of EGApp", key);
-        let reply = timed(call, api.patch_status(key.name(), params, patch)).await?;
-        self.caches.apps.learn(ticket, AppEntry::from(reply));
-        Ok(())
+        let entry = AppEntry::from(timed(call, api.patch_status(key.name(), params, patch)).await?);
+        self.caches.apps.learn(ticket, entry.clone());
+        Ok(entry)
     }
 
     /// Reads an EGApp from the API server, and takes it into the local copy. `None` where there is none.

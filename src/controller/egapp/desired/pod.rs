@@ -36,6 +36,10 @@ fn pod_spec(workload: &Workload) -> PodSpec {
         spec.image_pull_secrets.iter().map(|secret| LocalObjectReference { name: secret.name.clone() });
     let secrets: Vec<_> = secrets.collect();
     PodSpec {
+        // Absent would do for a new pod; owned, they go back when somebody switches them on.
+        host_network: Some(false),
+        host_pid: Some(false),
+        host_ipc: Some(false),
         // A token is only mounted for an app that says as whom it talks to the Kubernetes API.
         service_account_name: spec.service_account_name.clone(),
         automount_service_account_token: Some(spec.service_account_name.is_some()),
