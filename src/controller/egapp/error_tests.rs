@@ -30,75 +30,81 @@ fn assert_is(error: &Error, disposition: Disposition, reason: Reason) {
     assert_eq!((error.disposition(), error.reason()), (disposition, reason), "{error:?}");
 }
 
+fn assert_all(cases: impl IntoIterator<Item = (Error, Disposition, Reason)>) {
+    for (error, disposition, reason) in cases {
+        assert_is(&error, disposition, reason);
+    }
+}
+
 #[test]
-fn every_class_of_error_has_its_disposition_and_reason() {
-    let deny = "deployments.apps \"web\" is forbidden: ValidatingAdmissionPolicy 'p' denied request: no";
-    let right = "deployments.apps \"web\" is forbidden: User \"u\" cannot patch resource \"deployments\" in the namespace \"team\"";
-    let quota =
-        "deployments.apps \"web\" is forbidden: exceeded quota: q, requested: a=1, used: a=1, limited: a=1";
-    let terminating =
-        json!({ "causes": [{ "reason": "NamespaceTerminating", "field": "metadata.namespace" }] });
-    let bad_image = json!({ "causes": [{ "reason": "FieldValueRequired", "field": "spec.template.spec.containers[0].image" }] });
-    let bad_env = json!({ "causes": [{ "reason": "FieldValueInvalid", "field": "spec.template.spec.containers[0].env[0].valueFrom" }] });
-    let none = || json!({});
-    let cases = [
+fn what_we_find_ourselves_has_its_disposition_and_reason() {
+    let kind = "Deployment";
+    let call = || Call::new("apply", kind, &key());
+    assert_all([
         (Error::Spec(SpecError::NegativeReplicas(-1)), Disposition::TerminalSpec, Reason::InvalidSpec),
         (
-            Error::NameConflict { kind: "Deployment", key: key(), owner: None },
+            Error::NameConflict { kind, key: key(), owner: None },
             Disposition::TerminalCluster,
             Reason::NameConflict,
         ),
         (
-            Error::Overridden { kind: "Deployment", key: key(), field: "spec.replicas".into() },
+            Error::Overridden { kind, key: key(), field: "spec.replicas".into() },
             Disposition::TerminalCluster,
             Reason::Overridden,
         ),
-        (
-            Error::NoAnswer {
-                call: Call::new("apply", "Deployment", &key()),
-                after: Duration::from_secs(20),
-            },
-            TRANSIENT,
-            Reason::Retrying,
-        ),
-        (answer(401, "Unauthorized", &none()), Disposition::Blocked, Reason::Forbidden),
-        (answer(403, right, &none()), Disposition::Blocked, Reason::Forbidden),
-        (answer(403, quota, &none()), Disposition::Blocked, Reason::QuotaExceeded),
+        (Error::Moved { kind, key: key() }, TRANSIENT, Reason::Retrying),
+        (Error::NoAnswer { call: call(), after: Duration::from_secs(20) }, TRANSIENT, Reason::Retrying),
+    ]);
+}
+
+#[test]
+fn refusals_without_details_have_their_disposition_and_reason() {
+    let deny = "deployments.apps \"web\" is forbidden: ValidatingAdmissionPolicy 'p' denied request: no";
+    let right = "deployments.apps \"web\" is forbidden: User \"u\" cannot patch resource \"deployments\" in the namespace \"team\"";
+    let quota =
+        "deployments.apps \"web\" is forbidden: exceeded quota: q, requested: a=1, used: a=1, limited: a=1";
+    let cases = [
+        (401, "Unauthorized", Disposition::Blocked, Reason::Forbidden),
+        (403, right, Disposition::Blocked, Reason::Forbidden),
+        (403, quota, Disposition::Blocked, Reason::QuotaExceeded),
+        (403, deny, Disposition::Blocked, Reason::AdmissionDenied),
+        (404, "namespaces \"team\" not found", Disposition::Gone, Reason::NamespaceTerminating),
+        (409, "conflict", TRANSIENT, Reason::Retrying),
+        (413, "too large", Disposition::TerminalCluster, Reason::AdmissionDenied),
+        (422, deny, Disposition::Blocked, Reason::AdmissionDenied),
+        (500, "broken", TRANSIENT, Reason::Retrying),
+        (504, "timed out", TRANSIENT, Reason::Retrying),
+    ];
+    assert_all(cases.map(|(code, message, disposition, reason)| {
+        (answer(code, message, &json!({})), disposition, reason)
+    }));
+}
+
+#[test]
+fn refusals_with_details_have_their_disposition_and_reason() {
+    let invalid = |field: &str| json!({ "causes": [{ "reason": "FieldValueInvalid", "field": field }] });
+    let container = "spec.template.spec.containers[0]";
+    let terminating =
+        json!({ "causes": [{ "reason": "NamespaceTerminating", "field": "metadata.namespace" }] });
+    let retry_after = Disposition::Transient { at_least: Duration::from_secs(7) };
+    assert_all([
         (
             answer(403, "it is being terminated", &terminating),
             Disposition::Blocked,
             Reason::NamespaceTerminating,
         ),
-        (answer(403, deny, &none()), Disposition::Blocked, Reason::AdmissionDenied),
         (
-            answer(404, "namespaces \"team\" not found", &none()),
-            Disposition::Gone,
-            Reason::NamespaceTerminating,
+            answer(422, "invalid", &invalid(&format!("{container}.image"))),
+            Disposition::TerminalSpec,
+            Reason::InvalidSpec,
         ),
         (
-            answer(
-                422,
-                "web is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
-                &none(),
-            ),
-            Disposition::Blocked,
+            answer(422, "invalid", &invalid(&format!("{container}.env[0].valueFrom"))),
+            Disposition::TerminalCluster,
             Reason::AdmissionDenied,
         ),
-        (answer(409, "conflict", &none()), TRANSIENT, Reason::Retrying),
-        (answer(413, "too large", &none()), Disposition::TerminalCluster, Reason::AdmissionDenied),
-        (answer(422, "invalid", &bad_image), Disposition::TerminalSpec, Reason::InvalidSpec),
-        (answer(422, "invalid", &bad_env), Disposition::TerminalCluster, Reason::AdmissionDenied),
-        (answer(500, "broken", &none()), TRANSIENT, Reason::Retrying),
-        (answer(504, "timed out", &none()), TRANSIENT, Reason::Retrying),
-        (
-            answer(429, "too many requests", &json!({ "retryAfterSeconds": 7 })),
-            Disposition::Transient { at_least: Duration::from_secs(7) },
-            Reason::Retrying,
-        ),
-    ];
-    for (error, disposition, reason) in cases {
-        assert_is(&error, disposition, reason);
-    }
+        (answer(429, "too many", &json!({ "retryAfterSeconds": 7 })), retry_after, Reason::Retrying),
+    ]);
 }
 
 #[test]
