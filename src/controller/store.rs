@@ -104,6 +104,15 @@ impl<V: Versioned> Store<V> {
         }
     }
 
+    /// Takes out an object that we have deleted, unless another has taken its place: the watch tells later.
+    pub fn forget(&self, object: &V) {
+        let (key, mut state) = (object.key(), self.write());
+        let is_the_same = |held: &Arc<V>| held.resource_version() <= object.resource_version();
+        if state.objects.get(&key).is_some_and(is_the_same) {
+            state.objects.remove(&key);
+        }
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, State<V>> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }

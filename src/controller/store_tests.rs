@@ -83,6 +83,15 @@ fn a_reply_from_before_a_list_is_dropped() {
 }
 
 #[test]
+fn a_deleted_object_is_forgotten_and_its_successor_is_not() {
+    let store = listed(&[Item("a", 1), Item("b", 2)]);
+    store.forget(&Item("a", 1));
+    store.handle(Event::Apply(Item("b", 9)));
+    store.forget(&Item("b", 2));
+    assert_eq!((version(&store, "a"), version(&store, "b")), (None, Some(9)));
+}
+
+#[test]
 fn versions_that_are_no_numbers_are_always_news() {
     let store = listed(&[Item("a", 0)]);
     assert_eq!(store.handle(Event::Apply(Item("a", 0))), [key("a")]);

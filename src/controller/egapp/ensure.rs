@@ -122,14 +122,7 @@ impl Ensure<'_> {
         if let Some(field) = memory.known_override(wanted, live.as_deref()) {
             return Err(Error::Overridden { kind: K::TITLE, key: self.key.clone(), field });
         }
-        let live = match live {
-            Some(live) => Some(self.repair(wanted, live, memory).await?),
-            None => None,
-        };
-        let reply = self
-            .cluster
-            .apply_child::<K>(self.key, &with_uid(wanted, live.as_deref()), live.is_some())
-            .await?;
+        let reply = self.send_until_it_fits(wanted, live, memory).await?;
         info!(namespace = self.key.namespace(), name = self.key.name(), kind = K::TITLE, change, "applied");
         match self::change(wanted, Some(&reply)) {
             None => {
@@ -144,6 +137,33 @@ impl Ensure<'_> {
         }
     }
 
+    /// An apply drops what we once wanted and want no more, so that a new wish is applied before anything is repaired:
+    /// what is left then, or what makes the API server refuse the apply, is foreign.
+    async fn send_until_it_fits<K: ChildKind>(
+        self,
+        wanted: &Value,
+        live: Option<Arc<Live<K>>>,
+        memory: &mut ChildMemory,
+    ) -> Result<Live<K>, Error> {
+        let Some(live) = live else { return self.send(wanted, None).await };
+        if is_applied(wanted, &live) {
+            let live = self.repair(wanted, live, memory).await?;
+            return self.send(wanted, Some(&live)).await;
+        }
+        let left = match self.send(wanted, Some(&live)).await {
+            Ok(reply) if first_foreign(wanted, &comparable_of(&reply)).is_none() => return Ok(reply),
+            Ok(reply) => Arc::new(reply),
+            Err(error) if error.is_invalid() => live,
+            Err(error) => return Err(error),
+        };
+        let live = self.repair(wanted, left, memory).await?;
+        self.send(wanted, Some(&live)).await
+    }
+
+    async fn send<K: ChildKind>(self, wanted: &Value, live: Option<&Live<K>>) -> Result<Live<K>, Error> {
+        self.cluster.apply_child::<K>(self.key, &with_uid(wanted, live), live.is_some()).await
+    }
+
     /// Takes foreign members out of the places that are wholly ours, once for each state of the live object. The patch
     /// tests the resource version, so that what is taken out is what was looked at.
     async fn repair<K: ChildKind>(
@@ -152,8 +172,7 @@ impl Ensure<'_> {
         live: Arc<Live<K>>,
         memory: &mut ChildMemory,
     ) -> Result<Arc<Live<K>>, Error> {
-        let comparable = live.details.as_ref().map(|details| details.comparable()).unwrap_or_default();
-        let removals = removals(wanted, &comparable, names::CONTAINER);
+        let removals = removals(wanted, &comparable_of(&live), names::CONTAINER);
         if removals.is_empty() || memory.repaired == Some(live.digest()) {
             return Ok(live);
         }
@@ -180,7 +199,7 @@ impl Ensure<'_> {
     async fn remove<K: ChildKind>(self, seen: &Seen<K>) -> Result<Found, Error> {
         match (&seen.ownership, &seen.live) {
             (Ownership::Ours, Some(live)) => {
-                self.cluster.delete_child::<K>(self.key, &live.uid).await?;
+                self.cluster.delete_child(self.key, live).await?;
                 info!(namespace = self.key.namespace(), name = self.key.name(), kind = K::TITLE, "deleted");
                 Ok(Found::Moving)
             }
@@ -222,13 +241,22 @@ impl ChildMemory {
 /// What differs, for the log; `None` where nothing does.
 fn change<K: ChildKind>(wanted: &Value, live: Option<&Live<K>>) -> Option<String> {
     let Some(live) = live else { return Some("created".to_owned()) };
-    let live = live.details.as_ref().map(|details| details.comparable()).unwrap_or_default();
+    let live = comparable_of(live);
     let wanted_part = comparable(wanted);
     let part = |object: &Value, name: &str| object.get(name).cloned().unwrap_or_default();
     // What people know comes first: the digest among the annotations differs with every change.
     let in_spec = first_difference(&part(&wanted_part, "spec"), &part(&live, "spec"))
         .map(|path| format!("spec.{path}"));
     in_spec.or_else(|| first_foreign(wanted, &live)).or_else(|| first_difference(&wanted_part, &live))
+}
+
+/// Whether the last apply of the live object was of this very wish.
+fn is_applied<K: ChildKind>(wanted: &Value, live: &Live<K>) -> bool {
+    digest_of(wanted) == digest_of(&comparable_of(live))
+}
+
+fn comparable_of<K: ChildKind>(live: &Live<K>) -> Value {
+    live.details.as_ref().map(|details| details.comparable()).unwrap_or_default()
 }
 
 fn first_foreign(wanted: &Value, live: &Value) -> Option<String> {

@@ -112,18 +112,19 @@ impl Cluster {
         Ok(live)
     }
 
-    /// Deletes a child with that uid. One that is gone already is no error.
+    /// Deletes a child, and takes it out of the local copy. One that is gone already is no error.
     ///
     /// # Errors
     /// When the API server refuses or does not answer.
-    pub async fn delete_child<K: ChildKind>(&self, key: &ObjectKey, uid: &str) -> Result<(), Error> {
+    pub async fn delete_child<K: ChildKind>(&self, key: &ObjectKey, child: &Live<K>) -> Result<(), Error> {
         let api: Api<View<K>> = Api::namespaced(self.client(), key.namespace());
-        let uid = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
+        let uid = Preconditions { uid: Some(child.uid.to_string()), resource_version: None };
         let params = DeleteParams { preconditions: Some(uid), ..DeleteParams::default() };
         match timed(Call::new("delete", K::TITLE, key), api.delete(key.name(), &params)).await {
-            Err(error) if error.disposition() == Disposition::Gone => Ok(()),
-            result => result.map(drop),
+            Err(error) if error.disposition() != Disposition::Gone => return Err(error),
+            Ok(_) | Err(_) => K::store(&self.caches).forget(child),
         }
+        Ok(())
     }
 
     /// Server-side applies an EGApp's status and takes the reply into the local copy.
