@@ -58,6 +58,28 @@ const TEXTS: [(&str, usize, Holding); 14] = [
     ),
 ];
 
+/// A spec that holds a list of so many entries.
+type OfLength = fn(usize) -> Value;
+
+fn named(count: usize) -> Vec<Value> {
+    (0..count).map(|n| json!({ "name": format!("n{n}") })).collect()
+}
+
+const LISTS: [(&str, usize, OfLength); 5] = [
+    ("spec.env", 256, |count| json!({ "env": named(count) })),
+    ("spec.envFrom", 32, |count| json!({ "envFrom": vec![json!({ "secretRef": { "name": "s" } }); count] })),
+    ("spec.imagePullSecrets", 16, |count| json!({ "imagePullSecrets": named(count) })),
+    ("spec.livenessProbe.httpGet.httpHeaders", 16, |count| {
+        let headers = vec![json!({ "name": "A", "value": "" }); count];
+        json!({ "livenessProbe": { "httpGet": { "httpHeaders": headers } } })
+    }),
+    (
+        "spec.startupProbe.exec.command",
+        256,
+        |count| json!({ "startupProbe": { "exec": { "command": vec!["a"; count] } } }),
+    ),
+];
+
 #[tokio::test]
 async fn texts_of_the_greatest_length_are_accepted_and_longer_ones_refused() {
     let apps = Egapps::of_a_new_namespace().await.unwrap();
@@ -73,23 +95,7 @@ async fn texts_of_the_greatest_length_are_accepted_and_longer_ones_refused() {
 #[tokio::test]
 async fn lists_of_the_greatest_length_are_accepted_and_longer_ones_refused() {
     let apps = Egapps::of_a_new_namespace().await.unwrap();
-    let names = |count: usize| (0..count).map(|n| json!({ "name": format!("n{n}") })).collect::<Vec<_>>();
-    let env = |count| json!({ "env": names(count) });
-    let env_from = |count| json!({ "envFrom": vec![json!({ "secretRef": { "name": "s" } }); count] });
-    let secrets = |count| json!({ "imagePullSecrets": names(count) });
-    let headers = |count| {
-        let header = json!({ "name": "A", "value": "" });
-        json!({ "livenessProbe": { "httpGet": { "httpHeaders": vec![header; count] } } })
-    };
-    let exec = |count| json!({ "startupProbe": { "exec": { "command": vec!["a"; count] } } });
-    let lists: [(&str, usize, &dyn Fn(usize) -> Value); 5] = [
-        ("spec.env", 256, &env),
-        ("spec.envFrom", 32, &env_from),
-        ("spec.imagePullSecrets", 16, &secrets),
-        ("spec.livenessProbe.httpGet.httpHeaders", 16, &headers),
-        ("spec.startupProbe.exec.command", 256, &exec),
-    ];
-    for (field, most, of_length) in lists {
+    for (field, most, of_length) in LISTS {
         apps.keeps([of_length(most)]).await;
         let words = format!("Too many: {}: must have at most {most} items", most + 1);
         apps.refuses([(of_length(most + 1), field, words.as_str())]).await;
