@@ -80,9 +80,6 @@ const LISTS: [(&str, usize, OfLength); 5] = [
     ),
 ];
 
-/// Makes a spec with a list of that length.
-type MakeSpec<'a> = &'a dyn Fn(usize) -> Value;
-
 #[tokio::test]
 async fn texts_of_the_greatest_length_are_accepted_and_longer_ones_refused() {
     let apps = Egapps::of_a_new_namespace().await.unwrap();
