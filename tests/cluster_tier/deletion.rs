@@ -24,10 +24,10 @@ async fn foreground_deletion_waits_for_the_children_and_gets_no_child_write() {
     let app = App::ready(cluster, "web", &with_image(2)).await;
     let mark = cluster.audit_mark().unwrap();
     app.kubectl(&["delete", "egapp", "web", "--cascade=foreground"]).await;
-    app.until_gone("deployments,replicasets,pods").await;
+    app.until_gone("deployments,services,replicasets,pods").await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     let writes = cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace).writes();
-    assert_eq!(writes.clone().resource("deployments").count(), 0, "{writes:#?}");
+    assert_eq!(writes.count(), 0, "{writes:#?}");
 }
 
 #[tokio::test]

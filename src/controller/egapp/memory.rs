@@ -111,6 +111,14 @@ impl Memory {
             && self.in_sync == app.metadata.generation.map(|generation| (generation, observed.digests()))
     }
 
+    /// Whether a child that was in sync with this generation of the EGApp is gone.
+    #[must_use]
+    pub fn has_lost(&self, app: &EGApp, observed: &Observed) -> bool {
+        let Some((generation, digests)) = self.in_sync else { return false };
+        let is_gone = |(was, is): (&u64, &u64)| *was != 0 && *is == 0;
+        app.metadata.generation == Some(generation) && digests.iter().zip(&observed.digests()).any(is_gone)
+    }
+
     fn is_empty(&self) -> bool {
         let Self { deployment, service, disruption_budget, failure, status_failure, in_sync, moving_since } =
             self;

@@ -89,7 +89,7 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     if app.spec.suspend || memory.is_in_sync(app, &observed) {
         return Advance { made_of, ..Advance::default() };
     }
-    match confirm(ctx, key, app, &observed).await {
+    match confirm(ctx, key, app, &observed, memory).await {
         Ok(true) => (),
         Ok(false) => return Advance { is_gone: true, ..Advance::default() },
         Err(error) => return Advance { made_of, ..refused(key, generation, memory, error) },
@@ -119,11 +119,18 @@ fn outcome_of(applied: Applied) -> Advance {
 
 /// Asks the API server whether the EGApp still lives before a child is made or taken over a second time: the watch of
 /// a child can be ahead of the watch of EGApps, and then a deleted app's child would come back.
-async fn confirm(ctx: &Context, key: &ObjectKey, app: &EGApp, observed: &Observed) -> Result<bool, Error> {
+async fn confirm(
+    ctx: &Context,
+    key: &ObjectKey,
+    app: &EGApp,
+    observed: &Observed,
+    memory: &Memory,
+) -> Result<bool, Error> {
     let reported = app.status.as_ref().and_then(|status| status.observed_generation);
     let ownerships =
         [&observed.deployment.ownership, &observed.service.ownership, &observed.disruption_budget.ownership];
-    let was_there = reported == app.metadata.generation && observed.deployment.ownership == Ownership::Absent;
+    let is_unmade = reported == app.metadata.generation && observed.deployment.ownership == Ownership::Absent;
+    let was_there = is_unmade || memory.has_lost(app, observed);
     let is_left_over = ownerships.contains(&&Ownership::Orphan);
     if reported.unwrap_or(-1) < 0 || !(was_there || is_left_over) {
         return Ok(true);
