@@ -97,6 +97,12 @@ impl<'a> App<'a> {
         (!text.trim().is_empty()).then(|| serde_json::from_str(&text).unwrap())
     }
 
+    /// Every object of the kind in the namespace.
+    pub async fn items(&self, kind: &str) -> Vec<Value> {
+        let list = self.cluster.kubectl_json(["-n", &self.namespace, "get", kind]).await.unwrap();
+        list["items"].as_array().unwrap().clone()
+    }
+
     /// Names of all pods of the namespace, sorted.
     pub async fn pod_names(&self) -> Vec<String> {
         let names = self.kubectl(&["get", "pods", "-o", "jsonpath={.items[*].metadata.name}"]).await;
