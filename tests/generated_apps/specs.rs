@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 
 use crate::dice::Dice;
 
+/// A field and what its value may be.
+type Field = (&'static str, fn(&mut Dice) -> Value);
+
 /// Texts that may be the value of a variable, an argument or a command's word, and are easily taken for something
 /// else.
 const TEXTS: [&str; 14] = [
@@ -53,7 +56,7 @@ fn spec(dice: &mut Dice) -> Value {
         "framework": dice.pick(&["java", "python", "go"]),
         "environment": dice.pick(&["dev", "stage", "prod"]),
     });
-    let fields: [(&str, fn(&mut Dice) -> Value); 19] = [
+    let fields: [Field; 19] = [
         ("appId", app_id),
         ("instanceType", |dice| json!(dice.pick(&["lowMem", "highMem", "highCPU", "balanced"]))),
         ("replicaCount", |dice| json!(dice.below(3))),
@@ -290,7 +293,7 @@ fn http_get(dice: &mut Dice) -> Value {
 }
 
 /// Each of the fields or not.
-fn given(dice: &mut Dice, fields: &[(&str, fn(&mut Dice) -> Value)]) -> Value {
+fn given(dice: &mut Dice, fields: &[Field]) -> Value {
     let mut object = json!({});
     for (field, value) in fields {
         if dice.once_in(2) {
