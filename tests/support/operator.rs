@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use cluster::{AuditEvents, AuditMark, Cluster, Companion, Identity};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::http::get;
-use super::{eventually, holds, project};
+use super::{PATIENCE, eventually, holds, project};
 
 const NAMESPACE: &str = "pe-app-system";
 
@@ -124,12 +125,17 @@ impl Operator {
 }
 
 /// The operator's requests since `mark`, once it has sent none for a while: settled states are written at once and
-/// moving ones within two seconds.
+/// moving ones within two seconds. Fails if it never comes to rest.
 pub async fn requests_when_quiet(cluster: &Cluster, mark: AuditMark) -> AuditEvents {
     let requests =
         || cluster.audit_since(mark).unwrap().user(&user()).filter(|event| event.resource != "leases");
+    let deadline = Instant::now() + PATIENCE;
     let (mut before, mut quiet) = (requests().count(), 0);
     while quiet < 6 {
+        if Instant::now() > deadline {
+            let last: Vec<_> = requests().events().into_iter().rev().take(5).collect();
+            panic!("the operator sends requests without end, at last {last:#?}");
+        }
         tokio::time::sleep(Duration::from_millis(500)).await;
         let now = requests().count();
         quiet = if now == before { quiet + 1 } else { 0 };
