@@ -11,7 +11,7 @@ fn from(source: &Value) -> Value {
     json!({ "env": [{ "name": "A", "valueFrom": source }] })
 }
 
-const TEXTS: [(&str, usize, Holding); 14] = [
+const TEXTS: [(&str, usize, Holding); 15] = [
     ("spec.env[0].name", 253, |text| json!({ "env": [{ "name": text }] })),
     ("spec.env[0].value", 32000, |text| json!({ "env": [{ "name": "A", "value": text }] })),
     ("spec.env[0].valueFrom.fieldRef.fieldPath", 253, |text| {
@@ -41,6 +41,11 @@ const TEXTS: [(&str, usize, Holding); 14] = [
     ),
     ("spec.envFrom[0].secretRef.name", 253, |text| json!({ "envFrom": [{ "secretRef": { "name": text } }] })),
     ("spec.imagePullSecrets[0].name", 253, |text| json!({ "imagePullSecrets": [{ "name": text }] })),
+    (
+        "spec.readinessProbe.exec.command[0]",
+        32000,
+        |text| json!({ "readinessProbe": { "exec": { "command": [text] } } }),
+    ),
     (
         "spec.readinessProbe.grpc.service",
         256,
@@ -109,4 +114,20 @@ async fn paths_of_the_greatest_length_are_accepted_and_longer_ones_refused() {
     apps.keeps([path(2048)]).await;
     let at = "spec.livenessProbe.httpGet.path";
     apps.refuses([(path(2049), at, "Too long: may not be more than 2048")]).await;
+}
+
+#[tokio::test]
+async fn amounts_of_the_greatest_length_are_accepted_and_longer_ones_refused() {
+    let apps = Egapps::of_a_new_namespace().await.unwrap();
+    let resources =
+        |part: &str, resource: &str, amount: String| json!({ "resources": { part: { resource: amount } } });
+    for part in ["requests", "limits"] {
+        for (resource, suffix) in [("cpu", "1m"), ("memory", "1Mi"), ("ephemeral-storage", "1Mi")] {
+            let of_length = |length: usize| format!("{suffix:0>length$}");
+            let field = format!("spec.resources.{part}.{resource}");
+            apps.keeps([resources(part, resource, of_length(32))]).await;
+            let words = "Too long: may not be more than 32";
+            apps.refuses([(resources(part, resource, of_length(33)), field.as_str(), words)]).await;
+        }
+    }
 }

@@ -126,6 +126,11 @@ async fn half_a_service_is_filled_in() {
     }
     apps.refuses([
         (json!({ "service": { "port": 0 } }), "spec.service.port", "should be greater than or equal to 1"),
+        (
+            json!({ "service": { "port": 65536 } }),
+            "spec.service.port",
+            "should be less than or equal to 65535",
+        ),
         (json!({ "service": { "port": "http" } }), "spec.service.port", "must be of type integer"),
         (json!({ "service": { "enabled": "no" } }), "spec.service.enabled", "must be of type boolean"),
         (json!({ "service": false }), "spec.service", "must be of type object"),

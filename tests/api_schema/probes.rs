@@ -93,14 +93,7 @@ async fn questions_that_cannot_be_asked_are_refused() {
             ".httpGet.scheme",
             r#"supported values: "HTTP", "HTTPS""#,
         ),
-        (json!({ "httpGet": { "port": 0 } }), ".httpGet.port", "should be greater than or equal to 1"),
         (json!({ "httpGet": { "port": "http" } }), ".httpGet.port", "must be of type integer"),
-        (
-            json!({ "tcpSocket": { "port": 65536 } }),
-            ".tcpSocket.port",
-            "should be less than or equal to 65535",
-        ),
-        (json!({ "grpc": { "port": -1 } }), ".grpc.port", "should be greater than or equal to 1"),
         (json!({ "grpc": { "service": "a b" } }), ".grpc.service", "must be the name of a service"),
         (json!({ "exec": {} }), ".exec.command", "Required value"),
         (json!({ "exec": { "command": [] } }), ".exec.command", "should have at least 1 items"),
@@ -114,6 +107,16 @@ async fn questions_that_cannot_be_asked_are_refused() {
             json!({ "exec": { "command": ["a", "\0"] } }),
             ".exec.command[1]",
             "must not contain the character NUL",
+        ),
+        (
+            json!({ "httpGet": { "httpHeaders": [{ "name": "X" }] } }),
+            ".httpGet.httpHeaders[0].value",
+            "Required value",
+        ),
+        (
+            json!({ "httpGet": { "httpHeaders": [{ "value": "v" }] } }),
+            ".httpGet.httpHeaders[0].name",
+            "Required value",
         ),
         (header("", "v"), ".httpGet.httpHeaders[0].name", "must be the name of a header"),
         (header("X Y", "v"), ".httpGet.httpHeaders[0].name", "must be the name of a header"),
@@ -135,4 +138,21 @@ async fn nobody_else_is_asked() {
     let probe = json!({ "httpGet": { "host": "elsewhere", "port": 80 } });
     let app = apps.try_spec(json!({ "livenessProbe": probe })).await.unwrap().unwrap();
     assert_eq!(app["spec"]["livenessProbe"], json!({ "httpGet": { "port": 80 } }));
+}
+
+#[tokio::test]
+async fn ports_of_probes_are_numbers_of_ports() {
+    let apps = Egapps::of_a_new_namespace().await.unwrap();
+    for probe in PROBES {
+        for handler in ["httpGet", "tcpSocket", "grpc"] {
+            let case = |port: Value| json!({ probe: { handler: { "port": port } } });
+            apps.keeps([case(json!(1)), case(json!(65535))]).await;
+            let at = format!("spec.{probe}.{handler}.port");
+            apps.refuses([
+                (case(json!(0)), at.as_str(), "should be greater than or equal to 1"),
+                (case(json!(65536)), at.as_str(), "should be less than or equal to 65535"),
+            ])
+            .await;
+        }
+    }
 }

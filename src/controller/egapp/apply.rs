@@ -1,13 +1,13 @@
 //! Step `apply`: makes the children on the API server what they should be. I/O.
 
 use futures::FutureExt;
-use futures::future::join3;
+use futures::future::{join3, ready};
 
 use super::cluster::Cluster;
 use super::desired::Children;
 use super::ensure::{Ensure, Found};
 use super::memory::Memory;
-use super::observe::Observed;
+use super::observe::{Observed, Ownership};
 use crate::controller::key::ObjectKey;
 
 /// What came of the children, in the order of [`Observed::digests`].
@@ -23,6 +23,9 @@ impl Applied {
 }
 
 /// Applies every child that differs, and none that does not, all at once: one that is refused holds up no other.
+///
+/// A new app's Deployment comes alone, and the rest with the next pass: a Service takes the API server many times
+/// longer, and in a flood of new apps every pod would wait for the Services of others.
 pub async fn apply(
     cluster: &Cluster,
     key: &ObjectKey,
@@ -33,8 +36,18 @@ pub async fn apply(
     let Children { deployment, service, disruption_budget } = children;
     let child = Ensure { cluster, key };
     // Boxed: a pass waits in memory for the API server, with all that its future holds.
+    let keep = child.run(Some(&**deployment), &observed.deployment, &mut memory.deployment).boxed();
+    let keep = if observed.deployment.ownership == Ownership::Absent {
+        let found = keep.await;
+        if matches!(found, Found::InSync(_)) {
+            return Applied([found, Found::Unseen, Found::Unseen]);
+        }
+        ready(found).boxed()
+    } else {
+        keep
+    };
     let (deployment, service, budget) = join3(
-        child.run(Some(&**deployment), &observed.deployment, &mut memory.deployment).boxed(),
+        keep,
         child.run(service.as_deref(), &observed.service, &mut memory.service).boxed(),
         child
             .run(disruption_budget.as_deref(), &observed.disruption_budget, &mut memory.disruption_budget)

@@ -28,6 +28,8 @@ pub enum Found {
     InSync(u64),
     /// It is on its way, or gone: an event will tell.
     Moving,
+    /// It has not been looked at yet: the next pass does, behind whatever waits already.
+    Unseen,
     /// Something is in the way.
     Failed(Failed),
 }
@@ -51,7 +53,7 @@ impl Found {
     pub const fn digest(&self) -> Option<u64> {
         match self {
             Self::InSync(digest) => Some(*digest),
-            Self::Moving | Self::Failed(_) => None,
+            Self::Moving | Self::Unseen | Self::Failed(_) => None,
         }
     }
 }

@@ -104,6 +104,9 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
 fn outcome_of(applied: Applied) -> Advance {
     let mut advance = Advance::default();
     for found in applied.0 {
+        if matches!(found, Found::Unseen) {
+            advance.pass.requeue = Some(Duration::ZERO);
+        }
         let Found::Failed(Failed { error, count, wait, is_new }) = found else { continue };
         advance.pass.requeue = earliest(advance.pass.requeue, wait);
         if is_new {
