@@ -17,7 +17,7 @@ use pe_app::controller::egapp::cluster::{Caches, Live, PodView, View};
 use pe_app::controller::egapp::desired::{Children, desired};
 use pe_app::controller::egapp::error::Error;
 use pe_app::controller::egapp::observe::{Observed, Ownership, observe};
-use pe_app::controller::egapp::status::{MadeOf, Outcome, Verdict, status};
+use pe_app::controller::egapp::status::{MadeOf, Outcome, Urgency, Verdict, status};
 use pe_app::controller::egapp::validate::validate;
 use pe_app::controller::key::ObjectKey;
 use pe_app::platform::Platform;
@@ -87,8 +87,8 @@ fn run(app: &EGApp, observed: &Value) -> (Value, Value) {
         None => Outcome::InSync,
     };
     let now: Timestamp = "2026-02-03T04:05:06.789Z".parse().unwrap();
-    let Verdict { status, is_settled } = status(app, made_of.as_ref(), &seen, outcome, now);
-    (wanted, json!({ "isSettled": is_settled, "status": status }))
+    let Verdict { status, urgency, .. } = status(app, made_of.as_ref(), &seen, outcome, now);
+    (wanted, json!({ "isSettled": urgency != Urgency::Moving, "status": status }))
 }
 
 /// What the controller's own local copies make of the objects that exist.
