@@ -10,9 +10,9 @@ use super::Failure;
 const STATUS: &str = include_str!("status.yaml.tpl");
 const MARKER: &str = "{{/* the failing container */}}";
 
-/// jq: the failure of a pod, by annotation or image.
-const FAILURE: &str = r#"first((.metadata.annotations["fail.example/failure"] // empty),
-(.spec.containers[].image | capture("(^|/)fail\\.example/(?<failure>[a-z]+)([:@]|$)").failure))"#;
+/// jq: the failure of a pod, by annotation or image. Most pods have none, and learn so without a regular expression.
+const FAILURE: &str = r#"first((.metadata.annotations["fail.example/failure"] // empty), (.spec.containers[].image
+| select(contains("fail.example/")) | capture("(^|/)fail\\.example/(?<failure>[a-z]+)([:@]|$)").failure))"#;
 
 // jq: what state a pod is in. Containers beside the failing one always run.
 const NEW: &str = ".status.containerStatuses == null";
@@ -182,9 +182,9 @@ fn stage(failure: Failure, step: &Step) -> Value {
             // kwok's own stages have none, and are never chosen where one with a weight fits.
             "weight": 1,
             "selector": {"matchExpressions": [
+                {"jq": {"key": FAILURE, "operator": "In", "values": [failure.name()]}},
                 // A pod that is being deleted is left to kwok's own stage.
                 {"jq": {"key": ".metadata.deletionTimestamp", "operator": "DoesNotExist"}},
-                {"jq": {"key": FAILURE, "operator": "In", "values": [failure.name()]}},
                 {"jq": {"key": step.when, "operator": "In", "values": ["true"]}},
             ]},
             "delay": {"durationFrom": {"jq": {"expression": step.after}}},
