@@ -86,11 +86,11 @@ pub struct EGAppStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct LastFailure {
-    /// Reason that `Ready` had.
+    /// Reason of the condition `Ready` at that time.
     #[schemars(length(max = 1024))]
     pub reason: String,
 
-    /// What it said.
+    /// Message of the condition `Ready` at that time.
     #[schemars(length(max = 32768))]
     pub message: String,
 
