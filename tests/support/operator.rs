@@ -34,16 +34,16 @@ pub async fn install(cluster: &Cluster) {
     cluster.kubectl(["apply", "--server-side", "-k", config.to_str().unwrap()]).await.unwrap();
 }
 
-/// The arguments of the installed Deployment, with ports that are free on this machine, and the file that the mounted
-/// `ConfigMap` is made from.
-async fn flags(cluster: &Cluster) -> Vec<String> {
+/// The arguments of the installed Deployment, with ports that are free on this machine, and a platform file of the
+/// project.
+async fn flags(cluster: &Cluster, platform: &str) -> Vec<String> {
     let name = "pe-app-controller-manager";
     let deployment = cluster.kubectl_json(["-n", NAMESPACE, "get", "deployment", name]).await.unwrap();
     let flags = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap();
     let localize = |flag: &Value| match flag.as_str().unwrap().split_once('=') {
         Some((name, _)) if name.ends_with("bind-address") => format!("{name}=127.0.0.1:0"),
         Some((name, "/etc/pe-app/platform.yaml")) => {
-            format!("{name}={}", project("config/manager/platform.yaml").display())
+            format!("{name}={}", project(platform).display())
         }
         _ => flag.as_str().unwrap().to_owned(),
     };
@@ -51,11 +51,16 @@ async fn flags(cluster: &Cluster) -> Vec<String> {
 }
 
 impl Operator {
-    /// Starts the manager and waits until it serves.
+    /// Starts the manager with the platform file that is shipped, and waits until it serves.
     pub async fn start(cluster: &Cluster, log: &str) -> Self {
+        Self::start_on(cluster, log, "config/manager/platform.yaml").await
+    }
+
+    /// Starts the manager with another platform file of the project.
+    pub async fn start_on(cluster: &Cluster, log: &str, platform: &str) -> Self {
         let kubeconfig = cluster.kubeconfig_for(&identity()).await.unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_manager"));
-        command.args(flags(cluster).await).env("KUBECONFIG", kubeconfig);
+        command.args(flags(cluster, platform).await).env("KUBECONFIG", kubeconfig);
         let process = cluster.companion(log, &mut command).unwrap();
         let (metrics, probes) = eventually("the manager serves", async || {
             let text = std::fs::read_to_string(process.log()).unwrap_or_default();

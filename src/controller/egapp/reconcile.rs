@@ -81,8 +81,9 @@ async fn terminating(
 ) -> Pass {
     let now = Timestamp::now();
     let since = Duration::try_from(now.duration_since(deleted_at)).unwrap_or_default();
-    if since < DELETION {
-        return Pass { requeue: Some(DELETION - since), error: None };
+    let left = DELETION.saturating_sub(since);
+    if !left.is_zero() {
+        return Pass { requeue: Some(left), error: None };
     }
     let workload = validate(app, &ctx.platform).ok();
     let made_of = workload.map(|Workload { image, resources, .. }| MadeOf { image, resources });

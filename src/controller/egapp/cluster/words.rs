@@ -73,9 +73,15 @@ pub(in crate::controller::egapp) fn without_pod_names(sentence: &str, deployment
     shortened(text)
 }
 
-/// Whether it is `<deployment>-<template hash>-<five random letters>`, as it is cut for long names.
+/// Whether it is `<deployment>-<template hash>-<five random letters>`, as it is cut for long names. What is refused
+/// before it gets a name is told by the name without the letters.
 fn is_pod_name(word: &str, deployment: &str) -> bool {
     let is_random = |text: &str| !text.is_empty() && text.chars().all(|letter| RANDOM.contains(letter));
+    let hash_of =
+        |base: &str| base.strip_prefix(deployment)?.strip_prefix('-')?.strip_suffix('-').map(is_random);
+    if hash_of(word) == Some(true) {
+        return true;
+    }
     let Some((base, random)) = word.split_at_checked(word.len().saturating_sub(5)) else { return false };
     if !is_random(random) {
         return false;
@@ -84,8 +90,7 @@ fn is_pod_name(word: &str, deployment: &str) -> bool {
         let start = deployment.get(..GENERATED_BASE).unwrap_or(deployment);
         return base.starts_with(start) && word != deployment;
     }
-    let hash = base.strip_prefix(deployment).and_then(|rest| rest.strip_prefix('-')?.strip_suffix('-'));
-    hash.is_some_and(is_random)
+    hash_of(base) == Some(true)
 }
 
 /// A word without ids of containers, without the local end of a connection, and without a query, which may be signed.

@@ -55,6 +55,9 @@ fn random_pod_names_are_replaced_wherever_they_stand_and_nothing_else_is() {
         "pods \"web-6d4cf56db6-x7k2p\" is forbidden: exceeded quota: web-quota, by web-6d4cf56db6-x7k2p";
     let stable = "pods \"<pod>\" is forbidden: exceeded quota: web-quota, by <pod>";
     assert_eq!(without_pod_names(sentence, "web"), stable);
+    let unnamed = "pods \"web-6b49b745d5-\" is forbidden: error looking up service account";
+    let stable = "pods \"<pod>\" is forbidden: error looking up service account";
+    assert_eq!(without_pod_names(unnamed, "web"), stable);
     for kept in ["policy web-policy-check denied é", "serviceaccount \"web-robot\" not found", "web", ""] {
         assert_eq!(without_pod_names(kept, "web"), kept);
     }

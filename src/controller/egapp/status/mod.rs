@@ -98,7 +98,7 @@ pub fn status(
         resources: made_of.map(|made_of| made_of.resources.clone()),
         last_failure: last_failure(previous, &summary, now),
     };
-    let is_complete = rollout.is_complete && i32::try_from(observed.pods.len()) == Ok(desired);
+    let is_complete = rollout.is_complete() && i32::try_from(observed.pods.len()) == Ok(desired);
     let urgency = match summary.kind {
         Kind::Going if is_complete => Urgency::Settled,
         Kind::Resting if is_complete || is_ready_news(previous, &status) => Urgency::Settled,

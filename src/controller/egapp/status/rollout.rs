@@ -10,20 +10,29 @@ use crate::controller::egapp::observe::{Observed, Ownership};
 use crate::controller::egapp::refusal;
 use egapp_api::v1alpha1::Reason;
 
-/// How far the Deployment and its pods are.
+/// The Deployment and its pods.
 pub(super) struct Rollout<'a> {
     /// The Deployment's own words; the zero state where there is none of ours.
     pub(super) state: DeploymentState,
-    /// A former Deployment of the name is on its way out.
-    pub(super) is_waiting: bool,
-    /// Every replica is of this generation's template, and available.
-    pub(super) is_complete: bool,
-    /// The Deployment has given this generation up.
-    pub(super) is_past_deadline: bool,
-    /// Whether the Deployment controller has acted on what was applied last.
-    is_seen: bool,
+    /// How far it is.
+    pub(super) progress: Progress,
     /// Troubles of pods of the newest template, as far as the Deployment tells which that is.
     troubles: Vec<&'a Trouble>,
+}
+
+/// How far a rollout is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// A former Deployment of the name is on its way out.
+    Waiting,
+    /// There is no Deployment, or its controller has not acted on what was applied last.
+    Unseen,
+    /// Pods are being made or replaced.
+    Moving,
+    /// The Deployment has given this generation up.
+    GivenUp,
+    /// Every replica is of this generation's template, and available.
+    Complete,
 }
 
 impl<'a> Rollout<'a> {
@@ -33,29 +42,26 @@ impl<'a> Rollout<'a> {
         let is_ours = matches!(ownership, Ownership::Ours | Ownership::Terminating | Ownership::Orphan);
         let details =
             observed.deployment.live.as_ref().filter(|_| is_ours).and_then(|live| live.details.as_deref());
-        let Some(details) = details else {
-            return Self {
-                state: DeploymentState::default(),
-                is_waiting: *ownership == Ownership::Predecessor,
-                is_complete: false,
-                is_past_deadline: false,
-                is_seen: false,
-                troubles: Vec::new(),
-            };
-        };
-        let state = details.state.clone();
-        let is_seen = state.observed_generation >= details.generation && *ownership == Ownership::Ours;
+        let state = details.map(|details| details.state.clone()).unwrap_or_default();
+        let is_seen = details.is_some_and(|details| state.observed_generation >= details.generation);
         let counts = [state.replicas, state.updated_replicas, state.ready_replicas, state.available_replicas];
+        let progress = match ownership {
+            Ownership::Predecessor | Ownership::Terminating => Progress::Waiting,
+            Ownership::Ours if !is_seen => Progress::Unseen,
+            Ownership::Ours if counts.iter().all(|count| *count == desired) => Progress::Complete,
+            Ownership::Ours if state.is_past_deadline => Progress::GivenUp,
+            Ownership::Ours => Progress::Moving,
+            Ownership::Absent | Ownership::Orphan | Ownership::Foreign(_) => Progress::Unseen,
+        };
         let newest = state.newest.as_deref().and_then(|set| set.strip_prefix(name)?.strip_prefix('-'));
         let is_current = |trouble: &&Trouble| newest.is_none_or(|hash| hash == &*trouble.template);
-        Self {
-            is_waiting: details.is_terminating,
-            is_complete: is_seen && counts.iter().all(|count| *count == desired),
-            is_past_deadline: is_seen && state.is_past_deadline,
-            is_seen,
-            troubles: observed.troubles.iter().map(AsRef::as_ref).filter(is_current).collect(),
-            state,
-        }
+        let troubles = observed.troubles.iter().map(AsRef::as_ref).filter(is_current).collect();
+        Self { state, progress, troubles }
+    }
+
+    /// Whether nothing more is to be done.
+    pub(super) fn is_complete(&self) -> bool {
+        self.progress == Progress::Complete
     }
 
     /// What keeps the replicas of this generation from serving, if that is known.
@@ -63,17 +69,17 @@ impl<'a> Rollout<'a> {
     /// Where the Deployment counts every replica as available, a container that has only just been restarted once more
     /// is the one thing that it cannot know better.
     pub(super) fn blocker(&self, name: &str, now: Timestamp) -> Option<Said> {
-        if !self.is_seen {
+        if matches!(self.progress, Progress::Waiting | Progress::Unseen) {
             return None;
         }
         let counts = |trouble: &&&Trouble| {
-            trouble.holds(now) && (!self.is_complete || trouble.kind == TroubleKind::CrashLoop)
+            trouble.holds(now) && (!self.is_complete() || trouble.kind == TroubleKind::CrashLoop)
         };
         let trouble =
             self.troubles.iter().filter(counts).min_by_key(|trouble| (trouble.kind, &trouble.message));
         match (trouble, &self.state.refusal) {
             (Some(trouble), _) => Some(Said::new(trouble.kind.reason(), &*trouble.message)),
-            (None, Some(sentence)) if !self.is_complete => Some(refused(sentence, name)),
+            (None, Some(sentence)) if !self.is_complete() => Some(refused(sentence, name)),
             (None, _) => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::rollout::Rollout;
+use super::rollout::{Progress, Rollout};
 use super::{MadeOf, Outcome};
 use crate::controller::egapp::error::{Disposition, Error};
 use egapp_api::v1alpha1::{ConditionStatus, EGApp, Reason};
@@ -59,10 +59,10 @@ pub(super) fn summarize(
             let name = app.metadata.name.as_deref().unwrap_or_default();
             match rollout.blocker(name, now) {
                 Some(said) => blocked(said, rollout),
-                None if rollout.is_complete => {
+                None if rollout.is_complete() => {
                     going(ConditionStatus::True, done(made_of, app.spec.replica_count))
                 }
-                None if rollout.is_past_deadline => blocked(past_deadline(), rollout),
+                None if rollout.progress == Progress::GivenUp => blocked(past_deadline(), rollout),
                 None => going(ConditionStatus::False, rolling_out(rollout)),
             }
         }
@@ -86,10 +86,10 @@ fn failed(error: &Error) -> Summary {
 /// The children are as wanted, and the pods do not serve. The Deployment goes on trying until its deadline, and so does
 /// whoever watches.
 fn blocked(said: Said, rollout: &Rollout<'_>) -> Summary {
-    let stalled = rollout.is_past_deadline.then(past_deadline);
+    let stalled = (rollout.progress == Progress::GivenUp).then(past_deadline);
     let progressing = match &stalled {
         Some(deadline) => (ConditionStatus::False, deadline.clone()),
-        None if rollout.is_complete => (ConditionStatus::False, said.clone()),
+        None if rollout.is_complete() => (ConditionStatus::False, said.clone()),
         None => (ConditionStatus::True, rolling_out(rollout)),
     };
     Summary { ready: ConditionStatus::False, said, progressing, stalled, kind: Kind::Failing }
@@ -104,7 +104,7 @@ fn going(ready: ConditionStatus, said: Said) -> Summary {
 }
 
 fn resting(ready: ConditionStatus, said: Said, rollout: &Rollout<'_>) -> Summary {
-    let progressing = if rollout.is_complete {
+    let progressing = if rollout.is_complete() {
         (ConditionStatus::False, said.clone())
     } else {
         (ConditionStatus::True, Said::new(Reason::RollingOut, said.message.clone()))
@@ -125,7 +125,7 @@ fn past_deadline() -> Said {
 }
 
 fn rolling_out(rollout: &Rollout<'_>) -> Said {
-    let text = if rollout.is_waiting {
+    let text = if rollout.progress == Progress::Waiting {
         "waiting for the former Deployment of this name to be gone"
     } else {
         "the Deployment is rolling out"
