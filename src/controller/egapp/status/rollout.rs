@@ -100,3 +100,7 @@ fn refused(sentence: &str, name: &str) -> Said {
     }
     Said::new(Reason::PodsRefused, format!("new pods are refused: {sentence}"))
 }
+
+#[cfg(test)]
+#[path = "rollout_tests.rs"]
+mod tests;
