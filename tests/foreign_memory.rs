@@ -37,7 +37,6 @@ async fn ten_thousand_foreign_pods_and_two_thousand_deployments_cost_less_than_f
     let operator = Operator::start(&cluster, "manager").await;
     operator.leading().await;
     let app = App::named(&cluster, "web").await;
-    app.kubectl(&["create", "serviceaccount", "default"]).await;
     let client = client(&cluster).await;
     let memory = || operator.metric("process_resident_memory_bytes").unwrap();
 

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// More than anybody has: the allocator's own pages must not count.
-const PODS: usize = 200_000;
+/// Enough for the pages that the allocator takes in advance not to count.
+const PODS: usize = 50_000;
 const PODS_OF_AN_APP: usize = 100;
 
 /// What a pod may cost.

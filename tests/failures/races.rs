@@ -8,8 +8,8 @@ use crate::support::App;
 use crate::support::app::condition;
 use crate::{cluster, running};
 
-const APPS: usize = 5;
-const ROUNDS: usize = 10;
+const APPS: usize = 10;
+const ROUNDS: usize = 5;
 
 #[tokio::test]
 async fn kubectl_wait_that_is_raced_fifty_times_against_changes_never_passes_early() {
