@@ -34,6 +34,7 @@ check_failure() {
 }
 
 # failing_app IMAGE: the manifest of an app that is expected to start within 5 seconds.
+# shellcheck disable=SC2154 # app is set by the script that sources this file
 failing_app() {
   cat <<YAML
 apiVersion: egplatform.platform.evillgenius.com/v1alpha1
