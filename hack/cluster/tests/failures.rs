@@ -1,7 +1,10 @@
 //! Pods that fail, as a kubelet would show them.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "the helpers of a test are part of it")]
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use cluster::{Cluster, Failure};
 use serde_json::{Value, json};
@@ -65,6 +68,14 @@ impl Namespace {
         self.kubectl(&["annotate", "pod", "app", "look=again"]).await;
         self.kubectl(&["run", "good", "--image=nginx"]).await;
         self.kubectl(&["wait", "pod/good", "--for=condition=Ready", "--timeout=60s"]).await;
+        let log = fs::read_to_string(self.cluster.logs_dir().join("kwok.log")).unwrap();
+        let app = format!("\"pod\":\"{}/app\"", self.name);
+        let mut lines = log.lines().filter(|line| line.contains(&app));
+        assert_eq!(
+            lines.find(|line| line.contains("\"stage\":\"pod-ready\"")),
+            None,
+            "kwok's own stage acted"
+        );
         self.pod("app").await
     }
 }

@@ -77,7 +77,7 @@ impl Step {
         Self { name, when, after, then: Some(then.into()) }
     }
 
-    /// A state without an end. It needs a stage too: without one kwok's own would make the pod ready.
+    /// A state without an end. It needs a stage too: without one kwok's own would try to make the pod ready.
     const fn stay(when: &'static str) -> Self {
         Self { name: "stay", when, after: AT_ONCE, then: None }
     }
