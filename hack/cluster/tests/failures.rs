@@ -1,7 +1,10 @@
 //! Pods that fail, as a kubelet would show them.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "the helpers of a test are part of it")]
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use cluster::{Cluster, Failure};
 use serde_json::{Value, json};
@@ -31,6 +34,13 @@ impl Namespace {
         self.kubectl(&["run", "app", "--image", image]).await;
     }
 
+    /// Makes a pod named `app`.
+    async fn create(&self, spec: Value) {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "app"}, "spec": spec});
+        let create = ["-n", &self.name, "create", "-f", "-"];
+        self.cluster.admin().run_with_input(create, &pod.to_string()).await.unwrap();
+    }
+
     /// Waits until the path in the status of the pod `app` has the value, however briefly.
     async fn wait_for(&self, path: &str, value: &str) {
         let condition = format!("--for=jsonpath={{.status.{path}}}={value}");
@@ -58,6 +68,14 @@ impl Namespace {
         self.kubectl(&["annotate", "pod", "app", "look=again"]).await;
         self.kubectl(&["run", "good", "--image=nginx"]).await;
         self.kubectl(&["wait", "pod/good", "--for=condition=Ready", "--timeout=60s"]).await;
+        let log = fs::read_to_string(self.cluster.logs_dir().join("kwok.log")).unwrap();
+        let app = format!("\"pod\":\"{}/app\"", self.name);
+        let mut lines = log.lines().filter(|line| line.contains(&app));
+        assert_eq!(
+            lines.find(|line| line.contains("\"stage\":\"pod-ready\"")),
+            None,
+            "kwok's own stage acted"
+        );
         self.pod("app").await
     }
 }
@@ -172,31 +190,45 @@ async fn a_container_out_of_memory_is_killed_again_and_again() {
 }
 
 #[tokio::test]
-async fn a_crashing_container_is_ready_while_it_runs_unless_a_probe_says_otherwise() {
-    let namespace = Namespace::new("probes").await;
+async fn a_crashing_container_without_probes_is_ready_while_it_runs() {
+    let namespace = Namespace::new("unprobed").await;
     namespace.run(&Failure::CrashLoop.image()).await;
+    namespace.wait_for("containerStatuses[0].restartCount", "1").await;
     namespace.wait_for("containerStatuses[0].ready", "true").await;
+}
+
+#[tokio::test]
+async fn a_crashing_container_with_probes_is_never_ready() {
+    let namespace = Namespace::new("probed").await;
     let probe = json!({"tcpSocket": {"port": 8080}});
-    let spec = json!({"containers": [{
-        "name": "app", "image": Failure::CrashLoop.image(), "startupProbe": probe, "readinessProbe": probe,
-    }]});
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probed"}, "spec": spec});
-    namespace
-        .cluster
-        .admin()
-        .run_with_input(["-n", &namespace.name, "create", "-f", "-"], &pod.to_string())
-        .await
-        .unwrap();
-    let running = "--for=jsonpath={.status.containerStatuses[0].state.running}";
-    namespace.kubectl(&["wait", "pod/probed", running, "--timeout=60s"]).await;
-    let restarted = "--for=jsonpath={.status.containerStatuses[0].restartCount}=1";
-    namespace.kubectl(&["wait", "pod/probed", restarted, "--timeout=60s"]).await;
-    let pod = namespace.pod("probed").await;
+    let image = Failure::CrashLoop.image();
+    let app = json!({"name": "app", "image": image, "startupProbe": probe, "readinessProbe": probe});
+    namespace.create(json!({"containers": [app]})).await;
+    namespace.wait_for("containerStatuses[0].restartCount", "2").await;
+    let pod = namespace.pod("app").await;
     assert_eq!(
         condition(&pod, "Ready")["lastTransitionTime"],
         pod["status"]["startTime"],
         "it was ready once"
     );
+}
+
+#[tokio::test]
+async fn a_container_that_never_passes_its_startup_probe_is_restarted() {
+    let namespace = Namespace::new("startup").await;
+    let probe = json!({"tcpSocket": {"port": 8080}, "periodSeconds": 1, "failureThreshold": 2});
+    let app = json!({"name": "app", "image": Failure::NeverStarted.image(), "startupProbe": probe});
+    namespace.create(json!({"containers": [app]})).await;
+    namespace.wait_for("containerStatuses[0].restartCount", "1").await;
+    let pod = namespace.app_waiting("CrashLoopBackOff").await;
+    assert_scheduled_and_unready(&pod);
+    assert_eq!(
+        condition(&pod, "Ready")["lastTransitionTime"],
+        pod["status"]["startTime"],
+        "it was ready once"
+    );
+    let last = &container(&pod)["lastState"]["terminated"];
+    assert_eq!((&last["reason"], &last["exitCode"]), (&json!("Error"), &json!(143)));
 }
 
 #[tokio::test]
@@ -228,20 +260,10 @@ async fn a_container_that_is_never_ready_runs() {
 #[tokio::test]
 async fn containers_beside_a_failing_one_run() {
     let namespace = Namespace::new("beside").await;
-    let spec = json!({
-        "initContainers": [{"name": "setup", "image": "nginx"}],
-        "containers": [
-            {"name": "app", "image": format!("registry.example.com/fail.example/imagepull@sha256:{:064}", 1)},
-            {"name": "proxy", "image": "nginx"},
-        ],
-    });
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "app"}, "spec": spec});
-    namespace
-        .cluster
-        .admin()
-        .run_with_input(["-n", &namespace.name, "create", "-f", "-"], &pod.to_string())
-        .await
-        .unwrap();
+    let image = format!("registry.example.com/fail.example/imagepull@sha256:{:064}", 1);
+    let containers = json!([{"name": "app", "image": image}, {"name": "proxy", "image": "nginx"}]);
+    let init_containers = json!([{"name": "setup", "image": "nginx"}]);
+    namespace.create(json!({"initContainers": init_containers, "containers": containers})).await;
     let pod = namespace.app_waiting("ImagePullBackOff").await;
     assert_eq!(pod["status"]["phase"], "Pending");
     assert_scheduled_and_unready(&pod);

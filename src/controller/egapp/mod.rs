@@ -19,6 +19,7 @@ pub mod resources;
 pub mod status;
 pub mod validate;
 pub mod watches;
+pub mod wish;
 pub mod worker;
 
 use std::sync::Arc;

@@ -22,7 +22,7 @@ pub enum Failure {
     SlowReady,
     /// Runs and has started, but is never ready.
     NeverReady,
-    /// Runs, but never passes its startup probe.
+    /// Runs, but never passes its startup probe, and is ended and restarted for it (exit code 143).
     NeverStarted,
 }
 

@@ -39,6 +39,10 @@ const CRASH_BACK_OFF: &str = r#"[.status.containerStatuses[] | select(.state.wai
 const SECONDS_OF_TAG: &str =
     r#"first((.spec.containers[].image | capture("fail\\.example/slowready:(?<n>[0-9]+)$").n), "5") + "s""#;
 
+/// What the startup probe grants. Without one nothing ends the wait; a kubelet would call the container started.
+const STARTUP_BUDGET: &str = r#"first((.spec.containers[].startupProbe // empty
+| .periodSeconds * .failureThreshold + (.initialDelaySeconds // 0)), 1000000) | "\(.)s""#;
+
 /// kubelet: `Started` and `Ready` come with the probes, or with the process where there are none
 /// (`pkg/kubelet/prober/prober_manager.go`).
 const RUNS: &str = r#"{{ $state = dict "running" (dict "startedAt" $now) }}
@@ -73,7 +77,7 @@ impl Step {
         Self { name, when, after, then: Some(then.into()) }
     }
 
-    /// A state without an end. It needs a stage too: without one kwok's own would make the pod ready.
+    /// A state without an end. It needs a stage too: without one kwok's own would try to make the pod ready.
     const fn stay(when: &'static str) -> Self {
         Self { name: "stay", when, after: AT_ONCE, then: None }
     }
@@ -107,23 +111,24 @@ fn steps(failure: Failure) -> Vec<Step> {
 $described $container.name)"#;
             vec![Step::new("fail", NEW, AT_ONCE, config_error(text)), Step::stay(WAITING)]
         }
-        Failure::CrashLoop => crashes(&ends("Error", "(int (default 3 $number))")),
-        Failure::OutOfMemory => crashes(&ends("OOMKilled", "137")),
+        Failure::CrashLoop => crashes(RUNS, A_SECOND, &ends("Error", "(int (default 3 $number))")),
+        Failure::OutOfMemory => crashes(RUNS, A_SECOND, &ends("OOMKilled", "137")),
         Failure::SlowReady => vec![
             Step::new("run", NEW, AT_ONCE, RUNS_UNREADY),
             Step::new("become-ready", UNREADY, SECONDS_OF_TAG, ""),
         ],
         Failure::NeverReady => vec![Step::new("run", NEW, AT_ONCE, RUNS_UNREADY)],
-        Failure::NeverStarted => vec![Step::new("run", NEW, AT_ONCE, RUNS_UNSTARTED)],
+        // The kubelet asks it to end, and the code says so: 128 and the number of the signal SIGTERM.
+        Failure::NeverStarted => crashes(RUNS_UNSTARTED, STARTUP_BUDGET, &ends("Error", "143")),
     }
 }
 
 /// As a kubelet does: the first restart is immediate, each later one waits.
-fn crashes(end: &str) -> Vec<Step> {
-    let restart = [RUNS, RESTARTS].join("\n");
+fn crashes(run: &str, lasts: &'static str, end: &str) -> Vec<Step> {
+    let restart = [run, RESTARTS].join("\n");
     vec![
-        Step::new("run", NEW, AT_ONCE, RUNS),
-        Step::new("end", RUNNING, A_SECOND, end),
+        Step::new("run", NEW, AT_ONCE, run),
+        Step::new("end", RUNNING, lasts, end),
         Step::new("restart", ENDED_FIRST, A_MOMENT, restart.as_str()),
         Step::new("back-off", ENDED_AGAIN, A_MOMENT, BACKS_OFF),
         Step::new("retry", BACK_OFF, CRASH_BACK_OFF, restart),
