@@ -3,6 +3,7 @@
 pub mod backoff;
 pub mod compare;
 pub mod egapp;
+pub mod events;
 pub mod foreign;
 pub mod key;
 pub mod queue;

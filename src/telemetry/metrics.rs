@@ -40,6 +40,7 @@ pub struct Metrics {
     leader: IntGaugeVec,
     undecodable: IntGaugeVec,
     watch_errors: IntCounterVec,
+    events: IntCounterVec,
     in_flight: Mutex<Vec<(Arc<InFlight>, Gauge, Gauge)>>,
 }
 
@@ -79,6 +80,11 @@ impl Metrics {
                 "Failures of the watch of a kind; it is tried again with growing pauses.",
                 &["kind"],
             )?,
+            events: families.counter(
+                "egapp_events_total",
+                "Events told about objects: published, failed (the API server did not take them) or dropped (too many).",
+                &["controller", "result"],
+            )?,
             in_flight: Mutex::default(),
             registry,
         })
@@ -106,6 +112,14 @@ impl Metrics {
             undecodable: self.undecodable.with_label_values(&[kind]),
             errors: self.watch_errors.with_label_values(&[kind]),
         }
+    }
+
+    /// Series of the events of one controller.
+    #[must_use]
+    pub fn events(&self, controller: &'static str) -> EventMetrics {
+        let [published, failed, dropped] = ["published", "failed", "dropped"]
+            .map(|result| self.events.with_label_values(&[controller, result]));
+        EventMetrics { published, failed, dropped }
     }
 
     /// Series of the lease called `name`.
@@ -157,6 +171,31 @@ impl WatchMetrics {
     /// How many stored objects of this kind cannot be read at present.
     pub fn undecodable(&self, objects: usize) {
         self.undecodable.set(saturating(objects));
+    }
+}
+
+/// What became of the events of one controller.
+#[derive(Clone)]
+pub struct EventMetrics {
+    published: IntCounter,
+    failed: IntCounter,
+    dropped: IntCounter,
+}
+
+impl EventMetrics {
+    /// The API server took one.
+    pub fn published(&self) {
+        self.published.inc();
+    }
+
+    /// The API server refused one, or did not answer.
+    pub fn failed(&self) {
+        self.failed.inc();
+    }
+
+    /// There were too many.
+    pub fn dropped(&self) {
+        self.dropped.inc();
     }
 }
 

@@ -30,6 +30,7 @@ fn every_series_exists_at_zero_before_anything_happened() {
     let _queue = metrics.queue("egapp");
     let _leader = metrics.leader("0000.example.com");
     let _watch = metrics.watch("EGApp");
+    let _events = metrics.events("egapp");
     for series in [
         r#"controller_runtime_reconcile_total{controller="egapp",result="success"}"#,
         r#"controller_runtime_reconcile_total{controller="egapp",result="error"}"#,
@@ -51,6 +52,9 @@ fn every_series_exists_at_zero_before_anything_happened() {
         r#"leader_election_master_status{name="0000.example.com"}"#,
         r#"egapp_undecodable_objects{kind="EGApp"}"#,
         r#"egapp_watch_errors_total{kind="EGApp"}"#,
+        r#"egapp_events_total{controller="egapp",result="published"}"#,
+        r#"egapp_events_total{controller="egapp",result="failed"}"#,
+        r#"egapp_events_total{controller="egapp",result="dropped"}"#,
     ] {
         assert_eq!(value(&metrics, series), Some(0.0), "{series}");
     }

@@ -103,6 +103,17 @@ impl<'a> App<'a> {
         list["items"].as_array().unwrap().clone()
     }
 
+    /// Events about the app, in the order in which things happened.
+    pub async fn events(&self) -> Vec<Value> {
+        let mut events = self.items("events.events.k8s.io").await;
+        events.retain(|event| {
+            let regarding = &event["regarding"];
+            regarding["kind"] == "EGApp" && regarding["name"] == self.name.as_str()
+        });
+        events.sort_by_key(|event| event["metadata"]["name"].as_str().unwrap().to_owned());
+        events
+    }
+
     /// Names of all pods of the namespace, sorted.
     pub async fn pod_names(&self) -> Vec<String> {
         let names = self.kubectl(&["get", "pods", "-o", "jsonpath={.items[*].metadata.name}"]).await;

@@ -17,7 +17,7 @@ impl Applied {
     /// Whether every child is as it should be.
     #[must_use]
     pub fn is_in_sync(&self) -> bool {
-        self.0.iter().all(|found| matches!(found, Found::InSync))
+        self.0.iter().all(|found| matches!(found, Found::InSync | Found::Applied(_)))
     }
 }
 
@@ -38,7 +38,7 @@ pub async fn apply(
     let keep = child.run(Some(*deployment), &observed.deployment, &mut memory.deployment).boxed();
     let keep = if observed.deployment.ownership == Ownership::Absent {
         let found = keep.await;
-        if matches!(found, Found::InSync) {
+        if matches!(found, Found::InSync | Found::Applied(_)) {
             return Applied([found, Found::Unseen, Found::Unseen]);
         }
         ready(found).boxed()

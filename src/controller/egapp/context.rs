@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use super::cluster::Cluster;
-use super::memory::Memories;
+use super::memory::{Memories, Memory};
+use super::news;
 use super::pace::Pace;
+use crate::controller::events::{Events, News};
+use crate::controller::key::ObjectKey;
 use crate::platform::Platform;
 use crate::telemetry::{ControllerMetrics, WatchMetrics};
 
@@ -20,6 +23,15 @@ pub struct Context {
     pub app_metrics: WatchMetrics,
     /// The budget for progress writes.
     pub pace: Pace,
+    /// What happened, for people.
+    pub events: Events,
     /// What is remembered between passes.
     pub memories: Memories,
+}
+
+impl Context {
+    /// Tells news of the EGApp with that key and uid.
+    pub fn tell(&self, key: &ObjectKey, uid: Option<&str>, memory: &mut Memory, news: News) {
+        self.events.tell(news::regarding(key, uid.unwrap_or_default()), &mut memory.events, news);
+    }
 }

@@ -11,6 +11,7 @@ use tracing::{info, warn};
 use super::cluster::{ChildKind, Cluster, Live};
 use super::error::{Disposition, Error, RECHECK};
 use super::memory::ChildMemory;
+use super::news::Change;
 use super::observe::{Ownership, Seen};
 use super::wish::{Comparable, Wish, is_applied};
 use crate::controller::key::ObjectKey;
@@ -24,8 +25,12 @@ const MOVES: u8 = 5;
 pub enum Found {
     /// It is as it should be.
     InSync,
+    /// It is as it should be since it was applied in this pass.
+    Applied(Change),
     /// It is on its way, or gone: an event will tell.
     Moving,
+    /// A child of that kind, which must not be, was deleted in this pass.
+    Deleted(&'static str),
     /// It has not been looked at yet: the next pass does, behind whatever waits already.
     Unseen,
     /// Something is in the way.
@@ -122,8 +127,9 @@ impl Ensure<'_> {
         let reply = self.send_until_it_fits(&mut wanted, &comparable, live, memory).await?;
         info!(namespace = self.key.namespace(), name = self.key.name(), kind = K::TITLE, change, "applied");
         let Some(field) = comparable.change(&reply) else {
+            let drift = memory.is_known(wanted.digest(), seen).then_some(change);
             memory.settle(wanted.digest(), reply.digest());
-            return Ok(Found::InSync);
+            return Ok(Found::Applied(Change::new(seen.live.as_deref(), &reply, drift)));
         };
         let (desired, live, at) = (wanted.digest(), reply.digest(), Instant::now());
         memory.overridden = Some(Override { desired, live, at, field: field.clone() });
@@ -200,7 +206,7 @@ impl Ensure<'_> {
                 self.cluster.delete_child(self.key, live).await?;
                 memory.settle(0, 0);
                 info!(namespace = self.key.namespace(), name = self.key.name(), kind = K::TITLE, "deleted");
-                Ok(Found::Moving)
+                Ok(Found::Deleted(K::TITLE))
             }
             (Ownership::Terminating, _) => Ok(Found::Moving),
             _ => {
@@ -231,6 +237,12 @@ impl Ensure<'_> {
 impl ChildMemory {
     fn settle(&mut self, wanted: u64, live: u64) {
         *self = Self { in_sync: Some((wanted, live)), ..Self::default() };
+    }
+
+    /// Whether what is there, or was until now, is what came of the same wish: what differs is then somebody else's doing.
+    fn is_known<K: ChildKind>(&self, wanted: u64, seen: &Seen<K>) -> bool {
+        let is_remembered = self.in_sync.is_some_and(|(wish, live)| wish == wanted && live != 0);
+        is_remembered || seen.live.as_ref().is_some_and(|live| is_applied(wanted, live))
     }
 
     fn known_override(&self, wanted: u64, live: u64) -> Option<String> {

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::ensure::Override;
 use super::error::Error;
 use super::observe::Observed;
+use crate::controller::events::Bucket;
 use crate::controller::key::ObjectKey;
 use egapp_api::v1alpha1::EGApp;
 
@@ -32,6 +33,10 @@ pub struct Memory {
     pub moving_since: Option<Instant>,
     /// When a failure was told last, if the app is not settled since.
     pub news_told: Option<Instant>,
+    /// Whether pods of a new version are on their way.
+    pub is_rolling: bool,
+    /// How many events there were lately.
+    pub events: Bucket,
 }
 
 /// The memory of one child.
@@ -142,6 +147,8 @@ impl Memory {
             in_sync,
             moving_since,
             news_told,
+            is_rolling,
+            events,
         } = self;
         [deployment, service, disruption_budget].into_iter().all(ChildMemory::is_empty)
             && failure.is_empty()
@@ -149,6 +156,8 @@ impl Memory {
             && in_sync.is_none()
             && moving_since.is_none()
             && news_told.is_none()
+            && !is_rolling
+            && *events == Bucket::default()
     }
 }
 

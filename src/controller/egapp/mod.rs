@@ -9,6 +9,7 @@ pub mod ensure;
 pub mod error;
 pub mod memory;
 pub mod names;
+pub mod news;
 pub mod observe;
 pub mod pace;
 pub mod rbac;
@@ -36,6 +37,7 @@ use self::memory::Memories;
 use self::pace::Pace;
 use self::watches::{Sync, Watches};
 use super::Controller;
+use super::events::Events;
 use super::queue::WorkQueue;
 use crate::platform::Platform;
 use crate::server::Gates;
@@ -70,6 +72,7 @@ impl EgappController {
             metrics: controller_metrics,
             app_metrics: metrics.watch("EGApp"),
             pace: Pace::default(),
+            events: Events::new(names::FIELD_MANAGER, metrics.events(NAME)),
             memories: Memories::default(),
         });
         let watches =
@@ -99,9 +102,14 @@ impl Controller for EgappController {
             let workers =
                 (0..WORKERS).map(|_| tokio::spawn(worker::run(Arc::clone(&ctx), Arc::clone(&queue))));
             let workers = join_all(workers);
+            let publishing = tokio::spawn({
+                let (ctx, stop) = (Arc::clone(&ctx), stop.clone());
+                async move { ctx.events.publish(ctx.cluster.client(), stop).await }
+            });
             stop.cancelled().await;
             queue.close();
             workers.await;
+            drop(publishing.await);
         }
         .boxed()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use egapp_api::labels;
 
-/// Field manager of every server-side apply, of children and of the status.
+/// Field manager of every server-side apply, of children and of the status; also who reports events.
 pub const FIELD_MANAGER: &str = "egapp-controller";
 
 /// Field manager of the JSON Patches that take foreign members out. Not [`FIELD_MANAGER`]: what that one had once

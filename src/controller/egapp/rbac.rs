@@ -23,6 +23,8 @@ pub fn rules() -> Vec<PolicyRule> {
         rule("", "services", &["create", "delete", "list", "patch", "watch"]),
         rule("policy", "poddisruptionbudgets", &["create", "delete", "list", "patch", "watch"]),
         rule("", "pods", &["list", "watch"]),
+        // `patch` counts the repetitions of an event.
+        rule("events.k8s.io", "events", &["create", "patch"]),
     ]
 }
 

@@ -15,6 +15,7 @@ use super::desired::desired;
 use super::ensure::{Failed, Found};
 use super::error::{Disposition, Error};
 use super::memory::Memory;
+use super::news;
 use super::observe::{Observed, Ownership, observe};
 use super::report::write_status;
 use super::status::{MadeOf, Outcome, status};
@@ -127,6 +128,10 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     memory.failure.clear();
     let applied = apply(&ctx.cluster, key, desired(&workload), &observed, memory).await;
     memory.in_sync = applied.is_in_sync().then_some(generation);
+    memory.is_rolling |= news::rolls(&applied.0);
+    for news in news::of_children(&applied.0, &workload) {
+        ctx.tell(key, app.metadata.uid.as_deref(), memory, news);
+    }
     Advance { made_of, ..outcome_of(applied) }
 }
 

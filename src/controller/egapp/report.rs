@@ -13,12 +13,13 @@ use super::cluster::Undecodable;
 use super::context::Context;
 use super::error::{Disposition, Error};
 use super::memory::Memory;
+use super::news;
 use super::pace;
 use super::reconcile::Pass;
 use super::status::{Urgency, Verdict, is_our_type, says, undecodable};
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
-use egapp_api::v1alpha1::{EGApp, EGAppStatus};
+use egapp_api::v1alpha1::{EGApp, EGAppStatus, Reason};
 
 /// When to come again; or the error, and when to try again.
 pub type StatusResult = Result<Option<Duration>, (Arc<Error>, Option<Duration>)>;
@@ -60,6 +61,7 @@ pub async fn write_status(
     match write(ctx, key, uid, &verdict.status).await {
         Ok(()) => {
             memory.status_failure.clear();
+            tell(ctx, key, app, &verdict.status, memory);
             Ok(None)
         }
         Err(error) if error.disposition() == Disposition::Gone => Ok(None),
@@ -71,6 +73,13 @@ pub async fn write_status(
             Err((Arc::new(error), wait))
         }
     }
+}
+
+fn tell(ctx: &Context, key: &ObjectKey, app: &EGApp, written: &EGAppStatus, memory: &mut Memory) {
+    if let Some(news) = news::of_status(app.status.as_ref(), written, memory.is_rolling) {
+        ctx.tell(key, app.metadata.uid.as_deref(), memory, news);
+    }
+    memory.is_rolling &= !news::is_up(written);
 }
 
 /// An apply sets our fields. Where the reply shows that somebody else has written words that are ours (a condition
@@ -129,7 +138,10 @@ pub async fn report_undecodable(
     warn!(namespace = key.namespace(), name = key.name(), "{message}");
     let patch = replacement(&app.status.clone().unwrap_or_default(), &status);
     match ctx.cluster.merge_status(key, &status_patch(&app.uid, &patch)).await {
-        Ok(_) => Pass::default(),
+        Ok(_) => {
+            ctx.tell(key, Some(&app.uid), memory, news::failure(Reason::InvalidSpec.as_str(), &message));
+            Pass::default()
+        }
         Err(error) => {
             warn!(namespace = key.namespace(), name = key.name(), "{}", error.message());
             let (disposition, seed) = (error.disposition(), key.to_string());
