@@ -8,10 +8,10 @@ mod support;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use cluster::{AuditEvents, Cluster};
+use cluster::{AuditEvents, AuditMark, Cluster};
 use serde_json::{Value, json};
 use support::app::with_image;
-use support::operator::{install, requests_when_quiet, user};
+use support::operator::{event_requests, install, requests_when_quiet, user};
 use support::{App, Operator, full_with_crd};
 
 #[tokio::test]
@@ -31,25 +31,23 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
         QUICK,
         "create",
     );
+    let mut told = Told::default();
+    told.are(&app, mark, &["Created", "RolledOut"]).await;
 
     let mark = cluster.audit_mark().unwrap();
     app.kubectl(&["scale", "egapp/web", "--replicas=3"]).await;
     app.until("three pods", |app| app["status"]["pods"].as_array().is_some_and(|pods| pods.len() == 3)).await;
     assert_requests(&requests_when_quiet(&cluster, mark).await, &["deployments"], QUICK, "scale");
+    told.are(&app, mark, &["Scaled"]).await;
 
     let mark = cluster.audit_mark().unwrap();
     app.patch(&json!({ "spec": { "image": "registry.example.com/team/web:2" } })).await;
     app.wait_ready().await;
     assert_requests(&requests_when_quiet(&cluster, mark).await, &["deployments"], QUICK, "image");
+    told.are(&app, mark, &["RolledOut"]).await;
 
-    another_environment_and_back(&app).await;
-
-    let mark = cluster.audit_mark().unwrap();
-    app.kubectl(&["scale", "deployment/web", "--replicas=9"]).await;
-    app.until_deployment("healed", |live| live["spec"]["replicas"] == 3).await;
-    let drift = requests_when_quiet(&cluster, mark).await.filter(|event| event.verb != "watch");
-    assert_eq!(drift.clone().resource("deployments").count(), 1, "{drift:#?}");
-    assert!(drift.count() <= 3, "one apply, and what status the pods' coming and going is worth: {drift:#?}");
+    another_environment_and_back(&app, &mut told).await;
+    drift_twice(&app, &mut told).await;
 
     let mark = cluster.audit_mark().unwrap();
     tokio::time::sleep(Duration::from_mins(1)).await;
@@ -57,6 +55,7 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
         &requests_when_quiet(&cluster, mark).await.filter(|event| event.verb != "watch"),
         "a steady minute",
     );
+    told.are(&app, mark, &[]).await;
 
     operator.stop().await;
     let mark = cluster.audit_mark().unwrap();
@@ -65,6 +64,7 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
     let restart = requests_when_quiet(&cluster, mark).await;
     assert_none(&restart.clone().writes(), "restart");
     assert_none(&restart.verb("get"), "restart");
+    told.are(&app, mark, &[]).await;
 
     let mark = cluster.audit_mark().unwrap();
     app.kubectl(&["delete", "deployment/web"]).await;
@@ -73,6 +73,7 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
     let recreated = requests_when_quiet(&cluster, mark).await;
     assert_eq!(recreated.clone().resource("deployments").writes().count(), 1, "{recreated:#?}");
     assert_eq!(recreated.verb("get").count(), 1, "one look whether the EGApp still lives");
+    told.are(&app, mark, &["Repaired"]).await;
 
     let mark = cluster.audit_mark().unwrap();
     app.kubectl(&["delete", "egapp/web"]).await;
@@ -84,13 +85,14 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
 }
 
 /// prod has a PodDisruptionBudget, which dev has not.
-async fn another_environment_and_back(app: &App<'_>) {
+async fn another_environment_and_back(app: &App<'_>, told: &mut Told) {
     let cluster = app.cluster;
     let mark = cluster.audit_mark().unwrap();
     app.patch(&json!({ "spec": { "environment": "prod" } })).await;
     app.wait_ready().await;
     let all = ["deployments", "services", "poddisruptionbudgets"];
     assert_requests(&requests_when_quiet(cluster, mark).await, &all, SLOW, "environment");
+    told.are(app, mark, &["RolledOut"]).await;
 
     let mark = cluster.audit_mark().unwrap();
     app.patch(&json!({ "spec": { "environment": "dev" } })).await;
@@ -99,6 +101,42 @@ async fn another_environment_and_back(app: &App<'_>) {
     assert_eq!(back.clone().verb("delete").resource("poddisruptionbudgets").count(), 1, "{back:#?}");
     let rest = back.filter(|event| event.verb != "delete");
     assert_requests(&rest, &["deployments", "services"], SLOW, "environment back");
+    told.are(app, mark, &["Deleted", "RolledOut"]).await;
+}
+
+/// The second time, the event of the first is counted up.
+async fn drift_twice(app: &App<'_>, told: &mut Told) {
+    for (reasons, verb) in [(&["Repaired"][..], "create"), (&[], "patch")] {
+        let mark = app.cluster.audit_mark().unwrap();
+        app.kubectl(&["scale", "deployment/web", "--replicas=9"]).await;
+        app.until_deployment("healed", |live| live["spec"]["replicas"] == 3).await;
+        let drift = requests_when_quiet(app.cluster, mark).await.filter(|event| event.verb != "watch");
+        assert_eq!(drift.clone().resource("deployments").count(), 1, "{drift:#?}");
+        assert!(
+            drift.count() <= 3,
+            "one apply, and what status the pods' coming and going is worth: {drift:#?}"
+        );
+        told.reasons.extend(reasons);
+        app.told(&told.reasons).await;
+        let events = event_requests(app.cluster, mark);
+        assert_eq!((events.count(), events.clone().verb(verb).count()), (1, 1), "{events:#?}");
+    }
+}
+
+/// The reasons of all events so far.
+#[derive(Default)]
+struct Told {
+    reasons: Vec<&'static str>,
+}
+
+impl Told {
+    /// Since `mark` these events were told, with one request each.
+    async fn are(&mut self, app: &App<'_>, mark: AuditMark, reasons: &[&'static str]) {
+        self.reasons.extend(reasons);
+        app.told(&self.reasons).await;
+        let requests = event_requests(app.cluster, mark);
+        assert_eq!(requests.count(), reasons.len(), "{reasons:?}: {requests:#?}");
+    }
 }
 
 /// Status writes of a change that is over within seconds: one, or two where the pods take more than one.

@@ -1,4 +1,5 @@
-//! `docs/troubleshooting.md` has every reason, none that is no more, and for each the tests that show it.
+//! `docs/troubleshooting.md` has every reason of a condition and of an event, none that is no more, and for each the
+//! tests that show it.
 
 #![cfg(test)]
 
@@ -7,10 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use egapp_api::v1alpha1::Reason;
+use pe_app::controller::egapp::news::Topic;
 
 #[test]
 fn every_reason_has_a_row_of_its_own_and_every_row_a_reason() {
-    let rows = rows();
+    let rows = rows("Reasons");
     let mut told: Vec<_> = rows.iter().map(|cells| cells[0].trim_matches('`').to_owned()).collect();
     let mut known: Vec<_> = Reason::ALL.iter().map(ToString::to_string).collect();
     told.sort();
@@ -22,9 +24,18 @@ fn every_reason_has_a_row_of_its_own_and_every_row_a_reason() {
 }
 
 #[test]
+fn every_topic_of_an_event_has_a_row_with_its_words() {
+    let told: Vec<_> = rows("Events").iter().map(|cells| cells[..2].join(" ").replace('`', "")).collect();
+    let known: Vec<_> = Topic::ALL.iter().map(|topic| topic.words()).collect();
+    let known: Vec<_> =
+        known.iter().map(|(reason, _, type_)| format!("{reason} {}", type_.as_str())).collect();
+    assert_eq!(told, known);
+}
+
+#[test]
 fn every_test_that_is_named_exists() {
     let tests = tests();
-    for cells in rows() {
+    for cells in rows("Reasons").into_iter().chain(rows("Events")) {
         for name in cells[3].split(", ").map(|name| name.trim_matches('`')) {
             assert!(tests.contains(name), "{}: there is no test {name}", cells[0]);
         }
@@ -35,11 +46,17 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The cells of the table of reasons, without its head.
-fn rows() -> Vec<Vec<String>> {
+/// The cells of the table under that title, without its head.
+fn rows(title: &str) -> Vec<Vec<String>> {
     let text = fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
-    let (_, table) = text.split_once("## Reasons").unwrap();
-    let rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")).skip(1);
+    let (_, rest) = text.split_once(&format!("\n## {title}\n")).unwrap();
+    let rows = rest
+        .split("\n## ")
+        .next()
+        .unwrap()
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"))
+        .skip(1);
     rows.map(|row| row.split(" | ").map(|cell| cell.trim().to_owned()).collect()).collect()
 }
 

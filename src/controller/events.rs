@@ -208,7 +208,8 @@ impl Writer {
         self.series.retain(|_, series| now.duration_since(series.last) < SERIES);
         let uid = told.regarding.uid.clone().unwrap_or_default();
         let key = (uid, told.news.reason.clone(), told.news.note.clone());
-        let api = Api::namespaced(self.client.clone(), told.regarding.namespace.as_deref().unwrap_or_default());
+        let api =
+            Api::namespaced(self.client.clone(), told.regarding.namespace.as_deref().unwrap_or_default());
         let (former, regarding, at) = (self.series.remove(&key), told.regarding.clone(), told.at);
         let event = self.event(told);
         let (name, count) = match &former {
@@ -252,8 +253,10 @@ impl Writer {
 
     /// Logs what is in the way, once for each cause. `false`, for the caller to return.
     fn complain(&mut self, regarding: &ObjectReference, error: Option<&kube::Error>) -> bool {
-        let code = error.map_or(0, |error| if let kube::Error::Api(status) = error { status.code } else { 0 });
-        let (now, namespace, name) = (Instant::now(), regarding.namespace.as_deref(), regarding.name.as_deref());
+        let code =
+            error.map_or(0, |error| if let kube::Error::Api(status) = error { status.code } else { 0 });
+        let (now, namespace, name) =
+            (Instant::now(), regarding.namespace.as_deref(), regarding.name.as_deref());
         let cause = error.map_or_else(|| "no answer in time".to_owned(), |error| Chain(error).to_string());
         let is_recent = |at: &Instant| now.duration_since(*at) < COMPLAINT;
         if self.complaints.get(&code).is_some_and(is_recent) {

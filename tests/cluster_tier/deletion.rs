@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::cluster;
 use crate::support::App;
 use crate::support::app::with_image;
-use crate::support::operator::user;
+use crate::support::operator::{requests, user};
 
 #[tokio::test]
 async fn nothing_is_left_and_nothing_comes_back() {
@@ -26,7 +26,7 @@ async fn foreground_deletion_waits_for_the_children_and_gets_no_child_write() {
     app.kubectl(&["delete", "egapp", "web", "--cascade=foreground"]).await;
     app.until_gone("deployments,services,replicasets,pods").await;
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let writes = cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace).writes();
+    let writes = requests(cluster, mark).namespace(&app.namespace).writes();
     assert_eq!(writes.count(), 0, "{writes:#?}");
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::cluster;
 use crate::support::App;
 use crate::support::app::{condition, reason, with_image};
-use crate::support::operator::user;
+use crate::support::operator::requests;
 
 #[tokio::test]
 async fn kubectl_get_shows_the_columns() {
@@ -117,6 +117,6 @@ async fn what_somebody_else_writes_into_the_status_is_taken_back_once_and_for_al
         .await;
     }
     tokio::time::sleep(Duration::from_secs(3)).await;
-    let writes = cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace).writes();
+    let writes = requests(cluster, mark).namespace(&app.namespace).writes();
     assert_eq!(writes.count(), 0, "{writes:#?}");
 }

@@ -7,29 +7,18 @@ use crate::cluster;
 use crate::support::app::{five_fields, reason, with_image};
 use crate::support::{App, eventually, holds};
 
-/// Waits until exactly these reasons were told of the app, in this order.
-async fn told(app: &App<'_>, wanted: &[&str]) -> Vec<Value> {
-    eventually("the events are told", async || {
-        let events = app.events().await;
-        let reasons: Vec<_> = events.iter().map(|event| event["reason"].as_str().unwrap()).collect();
-        holds(reasons == wanted, || format!("{events:#?}"))?;
-        Ok(events)
-    })
-    .await
-}
-
 #[tokio::test]
 async fn what_is_done_to_an_app_is_told_once_each() {
     let app = App::ready(cluster().await, "web", &with_image(1)).await;
-    told(&app, &["Created", "RolledOut"]).await;
+    app.told(&["Created", "RolledOut"]).await;
     app.kubectl(&["scale", "egapp/web", "--replicas=2"]).await;
-    told(&app, &["Created", "RolledOut", "Scaled"]).await;
+    app.told(&["Created", "RolledOut", "Scaled"]).await;
     app.wait_ready().await;
     app.kubectl(&["set", "image", "deployment/web", "app=evil:1"]).await;
-    told(&app, &["Created", "RolledOut", "Scaled", "Repaired"]).await;
+    app.told(&["Created", "RolledOut", "Scaled", "Repaired"]).await;
     app.wait_ready().await;
     app.patch(&json!({ "spec": { "service": { "enabled": false } } })).await;
-    let events = told(&app, &["Created", "RolledOut", "Scaled", "Repaired", "Deleted"]).await;
+    let events = app.told(&["Created", "RolledOut", "Scaled", "Repaired", "Deleted"]).await;
     let (notes, uid) = (notes(&events), app.get().await["metadata"]["uid"].clone());
     assert_eq!(
         notes,
@@ -49,7 +38,9 @@ async fn what_is_done_to_an_app_is_told_once_each() {
         assert_eq!(regarding["resourceVersion"], Value::Null);
     }
 
-    for text in [app.kubectl(&["describe", "ega", "web"]).await, app.kubectl(&["events", "--for", "egapp/web"]).await] {
+    for text in
+        [app.kubectl(&["describe", "ega", "web"]).await, app.kubectl(&["events", "--for", "egapp/web"]).await]
+    {
         for note in &notes {
             assert!(text.contains(note), "{note}: {text}");
         }
@@ -59,25 +50,27 @@ async fn what_is_done_to_an_app_is_told_once_each() {
 #[tokio::test]
 async fn the_same_repair_again_is_counted_in_its_event() {
     let app = App::ready(cluster().await, "web", &with_image(1)).await;
-    told(&app, &["Created", "RolledOut"]).await;
+    app.told(&["Created", "RolledOut"]).await;
     for count in [Value::Null, json!(2), json!(3)] {
         app.kubectl(&["scale", "deployment/web", "--replicas=4"]).await;
         eventually("it is told", async || {
             let events = app.events().await;
             let repaired = events.iter().find(|event| event["reason"] == "Repaired").unwrap_or(&Value::Null);
-            holds(repaired["note"].is_string() && repaired["series"]["count"] == count, || format!("{events:#?}"))
+            holds(repaired["note"].is_string() && repaired["series"]["count"] == count, || {
+                format!("{events:#?}")
+            })
         })
         .await;
     }
-    told(&app, &["Created", "RolledOut", "Repaired"]).await;
+    app.told(&["Created", "RolledOut", "Repaired"]).await;
 }
 
 #[tokio::test]
 async fn a_deleted_deployment_is_told_as_a_repair() {
     let app = App::ready(cluster().await, "web", &with_image(1)).await;
-    told(&app, &["Created", "RolledOut"]).await;
+    app.told(&["Created", "RolledOut"]).await;
     app.kubectl(&["delete", "deployment", "web"]).await;
-    let events = told(&app, &["Created", "RolledOut", "Repaired"]).await;
+    let events = app.told(&["Created", "RolledOut", "Repaired"]).await;
     assert_eq!(notes(&events)[2], "Deployment web was gone, and has been made anew");
 }
 
@@ -98,13 +91,13 @@ async fn a_crash_loop_is_told_once_however_often_it_crashes_and_so_is_the_recove
         holds(now >= first + 2, || now.to_string())
     })
     .await;
-    let events = told(&app, &["Created", "CrashLoop"]).await;
+    let events = app.told(&["Created", "CrashLoop"]).await;
     assert_eq!((&events[1]["type"], &events[1]["series"]), (&json!("Warning"), &Value::Null));
     assert_eq!(events[1]["note"], failing["status"]["lastFailure"]["message"]);
 
     app.patch(&json!({ "spec": { "image": "registry.example.com/team/web:1" } })).await;
     app.wait_ready().await;
-    let events = told(&app, &["Created", "CrashLoop", "Recovered"]).await;
+    let events = app.told(&["Created", "CrashLoop", "Recovered"]).await;
     assert_eq!(notes(&events)[2], "CrashLoop is over: all replicas are up to date and available");
 }
 
@@ -113,24 +106,24 @@ async fn an_image_without_a_version_in_prod_is_a_warning_once() {
     let mut spec = with_image(1);
     spec["image"] = "registry.example.com:5000/team/web".into();
     let app = App::ready(cluster().await, "web", &spec).await;
-    told(&app, &["Created", "RolledOut"]).await;
+    app.told(&["Created", "RolledOut"]).await;
     app.patch(&json!({ "spec": { "environment": "prod" } })).await;
-    let events = told(&app, &["Created", "RolledOut", "UntaggedImage", "RolledOut"]).await;
+    let events = app.told(&["Created", "RolledOut", "UntaggedImage", "RolledOut"]).await;
     assert_eq!(events[2]["type"], "Warning");
     app.patch(&json!({ "spec": { "env": [{ "name": "A", "value": "1" }] } })).await;
-    told(&app, &["Created", "RolledOut", "UntaggedImage", "RolledOut"]).await;
+    app.told(&["Created", "RolledOut", "UntaggedImage", "RolledOut"]).await;
 }
 
 #[tokio::test]
 async fn a_starter_outside_dev_is_a_warning_once() {
     let app = App::ready(cluster().await, "web", &five_fields("java", "stage")).await;
-    let events = told(&app, &["Created", "StarterImage", "RolledOut"]).await;
+    let events = app.told(&["Created", "StarterImage", "RolledOut"]).await;
     assert_eq!(events[1]["type"], "Warning");
     assert!(notes(&events)[1].starts_with("stage gets the framework's starter, "), "{events:#?}");
     let dev = app.sibling("dev");
     dev.apply(&five_fields("java", "dev")).await;
     dev.wait_ready().await;
-    told(&dev, &["Created", "RolledOut"]).await;
+    dev.told(&["Created", "RolledOut"]).await;
 }
 
 fn notes(events: &[Value]) -> Vec<&str> {

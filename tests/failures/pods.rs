@@ -4,7 +4,7 @@ use cluster::Failure;
 use serde_json::{Value, json};
 
 use crate::support::app::{condition, reason};
-use crate::support::operator::user;
+use crate::support::operator::requests;
 use crate::support::{App, eventually, holds};
 use crate::{GOOD, app_of, cluster, failing, fix, recovered, running};
 
@@ -46,7 +46,7 @@ async fn a_failure_that_stays_is_written_once_while_the_kubelets_reasons_alterna
         })
         .await;
     }
-    let writes = cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace).writes();
+    let writes = requests(cluster, mark).namespace(&app.namespace).writes();
     assert_eq!(writes.count(), 0, "{writes:#?}");
     assert_eq!(reason(&app.get().await), "ImagePull");
 }

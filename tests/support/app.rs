@@ -114,6 +114,17 @@ impl<'a> App<'a> {
         events
     }
 
+    /// Waits until events with exactly these reasons are there about the app, in this order, and returns them.
+    pub async fn told(&self, wanted: &[&str]) -> Vec<Value> {
+        eventually("the events are told", async || {
+            let events = self.events().await;
+            let reasons: Vec<_> = events.iter().map(|event| event["reason"].as_str().unwrap()).collect();
+            holds(reasons == wanted, || format!("{wanted:?}: {events:#?}"))?;
+            Ok(events)
+        })
+        .await
+    }
+
     /// Names of all pods of the namespace, sorted.
     pub async fn pod_names(&self) -> Vec<String> {
         let names = self.kubectl(&["get", "pods", "-o", "jsonpath={.items[*].metadata.name}"]).await;

@@ -129,11 +129,21 @@ impl Operator {
     }
 }
 
+/// The operator's requests since `mark`. Those for its lease and for events are counted apart.
+pub fn requests(cluster: &Cluster, mark: AuditMark) -> AuditEvents {
+    let is_apart = |resource: &str| matches!(resource, "leases" | "events");
+    cluster.audit_since(mark).unwrap().user(&user()).filter(|request| !is_apart(&request.resource))
+}
+
+/// Its requests for events since `mark`.
+pub fn event_requests(cluster: &Cluster, mark: AuditMark) -> AuditEvents {
+    cluster.audit_since(mark).unwrap().user(&user()).resource("events")
+}
+
 /// The operator's requests since `mark`, once it has sent none for a while: settled states are written at once and
 /// moving ones within two seconds. Fails if it never comes to rest.
 pub async fn requests_when_quiet(cluster: &Cluster, mark: AuditMark) -> AuditEvents {
-    let requests =
-        || cluster.audit_since(mark).unwrap().user(&user()).filter(|event| event.resource != "leases");
+    let requests = || requests(cluster, mark);
     let deadline = Instant::now() + PATIENCE;
     let (mut before, mut quiet) = (requests().count(), 0);
     while quiet < 6 {

@@ -118,7 +118,8 @@ impl Facts {
         let template = object.pointer("/spec/template").unwrap_or(&Value::Null);
         let containers = template.pointer("/spec/containers").and_then(Value::as_array).into_iter().flatten();
         let container = containers.into_iter().find(|one| text(one.get("name")) == Some(names::CONTAINER));
-        let environment = object.pointer("/metadata/labels").and_then(|labels| labels.get(labels::ENVIRONMENT));
+        let environment =
+            object.pointer("/metadata/labels").and_then(|labels| labels.get(labels::ENVIRONMENT));
         Self {
             replicas: object.pointer("/spec/replicas").and_then(Value::as_i64),
             template: fnv1a(template.to_string().as_bytes()),
@@ -145,7 +146,9 @@ pub fn of_children(found: &[Found], workload: &Workload) -> Vec<News> {
     let news = found.iter().map(|found| match found {
         Found::Applied(change) => of_change(change, workload),
         Found::Deleted(kind) => {
-            vec![Topic::Deleted.news(format!("deleted {kind} {name}: the EGApp does not ask for it any more"))]
+            vec![
+                Topic::Deleted.news(format!("deleted {kind} {name}: the EGApp does not ask for it any more")),
+            ]
         }
         Found::InSync | Found::Moving | Found::Unseen | Found::Failed(_) => Vec::new(),
     });
@@ -159,7 +162,8 @@ fn of_change(change: &Change, workload: &Workload) -> Vec<News> {
             Some(Topic::Repaired.news(format!("{kind} {name} was gone, and has been made anew")))
         }
         (Some(field), Some(_)) => Some(
-            Topic::Repaired.news(format!("{kind} {name} was changed by somebody else, and is put right: {field}")),
+            Topic::Repaired
+                .news(format!("{kind} {name} was changed by somebody else, and is put right: {field}")),
         ),
         (None, None) if after.image.is_some() => Some(Topic::Created.news(format!("made {kind} {name}"))),
         (None, None) => None,

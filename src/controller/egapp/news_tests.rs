@@ -120,7 +120,10 @@ fn an_image_without_a_version_is_told_in_prod_when_it_is_put_to_work() {
     let reasons = |environment, image, before| {
         let after = Facts { environment: Some(String::from(environment)), ..facts(1, "web") };
         let news = of_children(&applied(before, after, None), &workload(environment, image));
-        news.into_iter().filter(|news| news.type_ == Type::Warning).map(|news| news.reason).collect::<Vec<_>>()
+        news.into_iter()
+            .filter(|news| news.type_ == Type::Warning)
+            .map(|news| news.reason)
+            .collect::<Vec<_>>()
     };
     assert_eq!(reasons("prod", Some("web"), None), ["UntaggedImage"]);
     assert_eq!(reasons("stage", Some("web"), None), [""; 0]);
