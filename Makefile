@@ -16,6 +16,8 @@ PLATFORM_CONFIG ?= config/manager/platform.yaml
 ARGS ?=
 # Not empty: demo leaves its control plane and manager running.
 KEEP ?=
+# How the app fails that demo shows; a wrong value lists the right ones.
+FAIL ?=
 # true: uninstall and undeploy do not mind what is already gone.
 ignore-not-found ?= false
 
@@ -50,8 +52,8 @@ help: ## Show this help.
 ##@ Try it
 
 .PHONY: demo
-demo: ## Show the operator at work on a real control plane on this machine. KEEP=1 leaves it running.
-	@KEEP="$(KEEP)" hack/demo.sh
+demo: ## Show the operator at work on a real control plane on this machine. KEEP=1 leaves it running; FAIL=imagepull shows an app that fails.
+	@KEEP="$(KEEP)" FAIL="$(FAIL)" hack/demo.sh
 
 .PHONY: cluster-up
 cluster-up: binaries ## Start a control plane on this machine.

@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # The operator at work on a real control plane on this machine: `make demo`.
 #   KEEP=1 leaves control plane and manager running, and prints how to use and how to stop them.
+#   FAIL=imagepull (or another) shows instead what the user of an app sees that fails so.
 # shellcheck disable=SC2317 # wait_until and trap call functions by their name
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# shellcheck source=hack/demo-fail.sh
+source hack/demo-fail.sh
+check_failure "${FAIL:-}"
 cargo build --workspace --bins
 # shellcheck source=hack/lib.sh
 source hack/lib.sh
@@ -39,6 +43,7 @@ trap 'fail "interrupted"' INT TERM
 
 deployment() { kubectl get deployment "$app" --output jsonpath="$1"; }
 pods() { kubectl get egapp "$app" --output jsonpath='{range .status.pods[*]}{@}{"\n"}{end}'; }
+nothing_left() { [ -z "$(kubectl get egapps,deployments,replicasets,pods --output name)" ]; }
 pods_are() { [ "$(pods | grep -c .)" = "$1" ]; }
 
 # break_it COMMAND...: changes the Deployment by hand and waits until it is as it was.
@@ -69,47 +74,54 @@ step "The manager, on this host"
 start_manager "$dir/manager.log" "$dir/manager.pid" --platform-config=config/manager/platform.yaml
 say "ready, metrics on $metrics/metrics"
 
-step "An EGApp becomes a Deployment with pods"
-run kubectl apply --filename "$sample"
-run kubectl wait --for=condition=Ready "egapp/$app" --timeout=60s
-run kubectl get ega --output wide
-run kubectl get deployments --output wide
-wait_until 30 "status.pods names 1 pod" pods_are 1
-say "status.pods:"
-pods | indent | indent
+tour() {
+  step "An EGApp becomes a Deployment with pods"
+  run kubectl apply --filename "$sample"
+  run kubectl wait --for=condition=Ready "egapp/$app" --timeout=60s
+  run kubectl get ega --output wide
+  run kubectl get deployments --output wide
+  wait_until 30 "status.pods names 1 pod" pods_are 1
+  say "status.pods:"
+  pods | indent | indent
 
-step "Scaled to 3"
-run kubectl scale "egapp/$app" --replicas=3
-run kubectl wait --for=condition=Ready "egapp/$app" --timeout=60s
-run kubectl get ega
-wait_until 30 "status.pods names 3 pods" pods_are 3
-say "status.pods:"
-pods | indent | indent
+  step "Scaled to 3"
+  run kubectl scale "egapp/$app" --replicas=3
+  run kubectl wait --for=condition=Ready "egapp/$app" --timeout=60s
+  run kubectl get ega
+  wait_until 30 "status.pods names 3 pods" pods_are 3
+  say "status.pods:"
+  pods | indent | indent
 
-step "The Deployment changed by hand, and healed"
-break_it kubectl set image "deployment/$app" '*=registry.example.com/wrong:1'
-break_it kubectl scale "deployment/$app" --replicas=7
-break_it kubectl label "deployment/$app" app.kubernetes.io/managed-by-
-run kubectl wait --for=condition=Ready "egapp/$app" --timeout=60s
+  step "The Deployment changed by hand, and healed"
+  break_it kubectl set image "deployment/$app" '*=registry.example.com/wrong:1'
+  break_it kubectl scale "deployment/$app" --replicas=7
+  break_it kubectl label "deployment/$app" app.kubernetes.io/managed-by-
+  run kubectl wait --for=condition=Ready "egapp/$app" --timeout=60s
 
-step "An EGApp that cannot be, refused by the API server"
-say "\$ sed 's/framework: java/framework: cobol/' $sample | kubectl apply --filename -"
-if refusal=$(sed 's/framework: java/framework: cobol/' "$sample" | kubectl apply --filename - 2>&1); then
-  fail "the API server took framework: cobol"
+  step "An EGApp that cannot be, refused by the API server"
+  say "\$ sed 's/framework: java/framework: cobol/' $sample | kubectl apply --filename -"
+  if refusal=$(sed 's/framework: java/framework: cobol/' "$sample" | kubectl apply --filename - 2>&1); then
+    fail "the API server took framework: cobol"
+  fi
+  indent <<<"$refusal"
+
+  step "The metrics Prometheus reads"
+  say "\$ curl $metrics/metrics"
+  curl -sf "$metrics/metrics" >"$dir/metrics.txt"
+  grep -E '^(controller_runtime_reconcile_total|controller_runtime_reconcile_time_seconds_count|workqueue_depth|rest_client_requests_total|process_resident_memory_bytes)' \
+    "$dir/metrics.txt" | indent
+
+  step "Deleted, and nothing left"
+  run kubectl delete --filename "$sample"
+  wait_until 60 "EGApp, Deployment, ReplicaSets and pods are gone" nothing_left
+  run kubectl get egapps,deployments,replicasets,pods
+}
+
+if [ -n "${FAIL:-}" ]; then
+  show_failure "$FAIL"
+else
+  tour
 fi
-indent <<<"$refusal"
-
-step "The metrics Prometheus reads"
-say "\$ curl $metrics/metrics"
-curl -sf "$metrics/metrics" >"$dir/metrics.txt"
-grep -E '^(controller_runtime_reconcile_total|controller_runtime_reconcile_time_seconds_count|workqueue_depth|rest_client_requests_total|process_resident_memory_bytes)' \
-  "$dir/metrics.txt" | indent
-
-step "Deleted, and nothing left"
-run kubectl delete --filename "$sample"
-nothing_left() { [ -z "$(kubectl get egapps,deployments,replicasets,pods --output name)" ]; }
-wait_until 60 "EGApp, Deployment, ReplicaSets and pods are gone" nothing_left
-run kubectl get egapps,deployments,replicasets,pods
 
 printf '\nDone in %s s.\n' "$(since "$started")"
 if [ -n "${KEEP:-}" ]; then

@@ -2,7 +2,8 @@
 //!
 //! The semantics are those of client-go's work queue: a key waits at most once, is never worked on twice at the
 //! same time, and a key that is added during its own run is queued again when that run ends. Waiting keys are
-//! served first in, first out, so that a busy object starves nobody.
+//! served first in, first out, so that a busy object starves nobody; only work that can wait, as the rest of what a
+//! run has begun, is served as if it had come [`COURTESY`] later.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,6 +15,10 @@ use tokio::time::Instant;
 use super::key::ObjectKey;
 use crate::telemetry::{QueueMetrics, TakenItem};
 
+/// How much later work that can wait is served than the rest. In a flood of new objects each has its most important
+/// part made before the first has its last; on an idle queue nothing waits.
+const COURTESY: Duration = Duration::from_secs(5);
+
 /// A first-in, first-out queue of object keys with delayed additions.
 pub struct WorkQueue {
     state: Mutex<State>,
@@ -21,11 +26,21 @@ pub struct WorkQueue {
     metrics: QueueMetrics,
 }
 
+type Line = VecDeque<(ObjectKey, Instant)>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    Normal,
+    Patient,
+}
+
 #[derive(Default)]
 struct State {
-    ready: VecDeque<(ObjectKey, Instant)>,
-    /// Keys in `ready`, and keys to be put there when their current run ends.
-    dirty: BTreeSet<ObjectKey>,
+    ready: Line,
+    /// Like `ready`, for work that can wait.
+    patient: Line,
+    /// Keys that wait, and keys that will when their current run ends.
+    dirty: BTreeMap<ObjectKey, Urgency>,
     running: BTreeSet<ObjectKey>,
     due: BTreeMap<ObjectKey, Instant>,
     timeline: BTreeSet<(Instant, ObjectKey)>,
@@ -48,18 +63,24 @@ impl WorkQueue {
 
     /// Queues `key` now, unless it waits already. A delayed addition of the key is replaced by this one.
     pub fn add(&self, key: ObjectKey) {
+        self.add_with(key, Urgency::Normal);
+    }
+
+    /// Queues `key` for the rest of what its current run has begun: at once, but behind other keys that wait.
+    pub fn add_rest(&self, key: ObjectKey) {
+        self.add_with(key, Urgency::Patient);
+    }
+
+    fn add_with(&self, key: ObjectKey, urgency: Urgency) {
         let mut state = self.lock();
         state.forget_delay(&key);
-        self.enqueue(&mut state, key, Instant::now());
+        self.enqueue(&mut state, key, urgency);
         drop(state);
         self.changed.notify_one();
     }
 
     /// Queues `key` after `delay`. Of several delayed additions the earliest counts.
     pub fn add_after(&self, key: ObjectKey, delay: Duration) {
-        if delay.is_zero() {
-            return self.add(key);
-        }
         let at = Instant::now() + delay;
         let mut state = self.lock();
         if state.due.get(&key).is_some_and(|earlier| *earlier <= at) {
@@ -87,7 +108,7 @@ impl WorkQueue {
                     return None;
                 }
                 self.promote_due(&mut state);
-                if let Some((key, since)) = state.ready.pop_front() {
+                if let Some((key, since)) = state.pop() {
                     return Some(self.claim(state, key, since));
                 }
                 state.timeline.first().map(|(at, _)| *at)
@@ -111,8 +132,8 @@ impl WorkQueue {
     fn claim(self: &Arc<Self>, mut state: MutexGuard<'_, State>, key: ObjectKey, since: Instant) -> Claim {
         state.dirty.remove(&key);
         state.running.insert(key.clone());
-        self.metrics.depth(state.ready.len());
-        let more = !state.ready.is_empty() || !state.timeline.is_empty();
+        self.metrics.depth(state.waiting());
+        let more = state.waiting() > 0 || !state.timeline.is_empty();
         drop(state);
         if more {
             // One notification wakes one taker: it passes the word on while there is work or a deadline left.
@@ -128,27 +149,39 @@ impl WorkQueue {
                 break;
             }
             state.forget_delay(&key);
-            self.enqueue(state, key, now);
+            self.enqueue(state, key, Urgency::Normal);
         }
     }
 
-    fn enqueue(&self, state: &mut State, key: ObjectKey, now: Instant) {
-        if !state.dirty.insert(key.clone()) {
+    fn enqueue(&self, state: &mut State, key: ObjectKey, urgency: Urgency) {
+        let (known, is_running) = (state.dirty.get(&key).copied(), state.running.contains(&key));
+        if known.is_some() && !is_running {
             return;
         }
-        self.metrics.added();
-        if !state.running.contains(&key) {
-            state.ready.push_back((key, now));
-            self.metrics.depth(state.ready.len());
+        // An event that comes during a run is no reason to hurry: the run knows best whether what is left can wait.
+        state.dirty.insert(key.clone(), known.map_or(urgency, |known| known.max(urgency)));
+        if known.is_none() {
+            self.metrics.added();
+            if !is_running {
+                self.line_up(state, key, urgency);
+            }
         }
+    }
+
+    fn line_up(&self, state: &mut State, key: ObjectKey, urgency: Urgency) {
+        let line = match urgency {
+            Urgency::Normal => &mut state.ready,
+            Urgency::Patient => &mut state.patient,
+        };
+        line.push_back((key, Instant::now()));
+        self.metrics.depth(state.waiting());
     }
 
     fn finish(&self, key: &ObjectKey) {
         let mut state = self.lock();
         state.running.remove(key);
-        if state.dirty.contains(key) {
-            state.ready.push_back((key.clone(), Instant::now()));
-            self.metrics.depth(state.ready.len());
+        if let Some(urgency) = state.dirty.get(key).copied() {
+            self.line_up(&mut state, key.clone(), urgency);
             drop(state);
             self.changed.notify_one();
         }
@@ -160,6 +193,18 @@ impl WorkQueue {
 }
 
 impl State {
+    fn pop(&mut self) -> Option<(ObjectKey, Instant)> {
+        let is_patients_turn = match (self.ready.front(), self.patient.front()) {
+            (Some((_, ready)), Some((_, patient))) => *patient + COURTESY < *ready,
+            (ready, _) => ready.is_none(),
+        };
+        if is_patients_turn { self.patient.pop_front() } else { self.ready.pop_front() }
+    }
+
+    fn waiting(&self) -> usize {
+        self.ready.len() + self.patient.len()
+    }
+
     fn forget_delay(&mut self, key: &ObjectKey) {
         if let Some((key, at)) = self.due.remove_entry(key) {
             self.timeline.remove(&(at, key));

@@ -101,3 +101,31 @@ async fn many_takers_serve_many_keys_and_a_busy_key_starves_nobody() {
     }
     assert!(runs.values().all(|n| *n == 10), "{runs:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_a_run_waits_behind_new_keys_but_not_for_ever() {
+    let queue = queue();
+    queue.add(key("first"));
+    let run = queue.take().await.unwrap();
+    queue.add(key("first"));
+    queue.add_rest(key("first"));
+    drop(run);
+    let mut served = Vec::new();
+    for seconds in 0..20 {
+        queue.add(key(&format!("new{seconds}")));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        queue.add(key(&format!("more{seconds}")));
+        served.push(queue.take().await.unwrap().key().name().to_owned());
+    }
+    let place = served.iter().position(|name| name == "first");
+    assert!(place.is_some_and(|place| place >= 5), "{served:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_a_run_waits_for_nobody_on_an_idle_queue() {
+    let queue = queue();
+    queue.add_rest(key("a"));
+    let start = Instant::now();
+    assert_eq!(queue.take().await.unwrap().key(), &key("a"));
+    assert!(start.elapsed().is_zero() && is_idle(&queue).await);
+}

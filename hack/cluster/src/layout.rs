@@ -70,6 +70,11 @@ impl Layout {
         self.root.join("kube-scheduler.json")
     }
 
+    /// kwok's stages for pods that fail, beside those of its own.
+    pub(crate) fn failure_stages(&self) -> PathBuf {
+        self.root.join("kwok-failures.json")
+    }
+
     /// kubectl's discovery cache: its default place is keyed by port, and ports are used again.
     pub(crate) fn kubectl_cache(&self) -> PathBuf {
         self.root.join("kubectl-cache")

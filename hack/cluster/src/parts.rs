@@ -174,6 +174,7 @@ pub(crate) fn kwok(programs: &Controllers, layout: &Layout) -> Program {
         arguments: vec![
             flag("kubeconfig", &layout.kubeconfig(&Part::Kwok.to_string())),
             flag("config", &programs.kwok_stages),
+            flag("config", &layout.failure_stages()),
             "--manage-all-nodes=false".to_owned(),
             format!("--manage-nodes-with-annotation-selector={}=fake", crate::nodes::ANNOTATION),
             "--cidr=10.244.0.1/16".to_owned(),

@@ -19,6 +19,7 @@ use crate::{
     Assets, Cluster, Error, Options, Part, Result, Tier,
     certs::Authority,
     cluster::{Ports, State},
+    failure,
     layout::Layout,
     nodes,
     parts::{self, CONTROLLER_MANAGER_USER, KWOK_USER, SCHEDULER_USER},
@@ -62,6 +63,8 @@ impl Cluster {
         let authority = Authority::create(&layout)?;
         write_json(&layout.audit_policy(), &parts::audit_policy())?;
         write_json(&layout.scheduler_config(), &parts::scheduler_config(&layout, options))?;
+        let failures = layout.failure_stages();
+        fs::write(&failures, failure::documents()).map_err(Error::file("write", failures))?;
         let processes = programs(&assets, &layout, &ports, options)
             .into_iter()
             .map(|program| (program.part, Process::new(program)))

@@ -14,11 +14,10 @@ use crate::controller::key::ObjectKey;
 pub struct Applied(pub [Found; 3]);
 
 impl Applied {
-    /// The digests of the children if all are in sync, as [`Observed::digests`] gives them.
+    /// Whether every child is as it should be.
     #[must_use]
-    pub fn in_sync(&self) -> Option<[u64; 3]> {
-        let [deployment, service, budget] = &self.0;
-        Some([deployment.digest()?, service.digest()?, budget.digest()?])
+    pub fn is_in_sync(&self) -> bool {
+        self.0.iter().all(|found| matches!(found, Found::InSync))
     }
 }
 
@@ -29,17 +28,17 @@ impl Applied {
 pub async fn apply(
     cluster: &Cluster,
     key: &ObjectKey,
-    children: &Children,
+    children: Children,
     observed: &Observed,
     memory: &mut Memory,
 ) -> Applied {
     let Children { deployment, service, disruption_budget } = children;
     let child = Ensure { cluster, key };
     // Boxed: a pass waits in memory for the API server, with all that its future holds.
-    let keep = child.run(Some(&**deployment), &observed.deployment, &mut memory.deployment).boxed();
+    let keep = child.run(Some(*deployment), &observed.deployment, &mut memory.deployment).boxed();
     let keep = if observed.deployment.ownership == Ownership::Absent {
         let found = keep.await;
-        if matches!(found, Found::InSync(_)) {
+        if matches!(found, Found::InSync) {
             return Applied([found, Found::Unseen, Found::Unseen]);
         }
         ready(found).boxed()
@@ -48,9 +47,13 @@ pub async fn apply(
     };
     let (deployment, service, budget) = join3(
         keep,
-        child.run(service.as_deref(), &observed.service, &mut memory.service).boxed(),
+        child.run(service.map(|service| *service), &observed.service, &mut memory.service).boxed(),
         child
-            .run(disruption_budget.as_deref(), &observed.disruption_budget, &mut memory.disruption_budget)
+            .run(
+                disruption_budget.map(|budget| *budget),
+                &observed.disruption_budget,
+                &mut memory.disruption_budget,
+            )
             .boxed(),
     )
     .await;

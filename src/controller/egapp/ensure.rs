@@ -11,10 +11,8 @@ use tracing::{info, warn};
 use super::cluster::{ChildKind, Cluster, Live};
 use super::error::{Disposition, Error, RECHECK};
 use super::memory::ChildMemory;
-use super::names;
 use super::observe::{Ownership, Seen};
-use crate::controller::compare::first_difference;
-use crate::controller::foreign::removals;
+use super::wish::{Comparable, Wish, is_applied};
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
 
@@ -24,8 +22,8 @@ const MOVES: u8 = 5;
 /// What came of one child.
 #[derive(Debug)]
 pub enum Found {
-    /// It is as it should be; the digest of its comparable fields, 0 for a child that must not be and is not.
-    InSync(u64),
+    /// It is as it should be.
+    InSync,
     /// It is on its way, or gone: an event will tell.
     Moving,
     /// It has not been looked at yet: the next pass does, behind whatever waits already.
@@ -45,17 +43,6 @@ pub struct Failed {
     pub wait: Option<Duration>,
     /// Whether it was found in this pass, and is not remembered from a former one.
     pub is_new: bool,
-}
-
-impl Found {
-    /// The digest of a child that is in sync.
-    #[must_use]
-    pub const fn digest(&self) -> Option<u64> {
-        match self {
-            Self::InSync(digest) => Some(*digest),
-            Self::Moving | Self::Unseen | Self::Failed(_) => None,
-        }
-    }
 }
 
 /// A change that the API server took and that somebody changed back in the same request.
@@ -80,28 +67,31 @@ impl Ensure<'_> {
     /// Makes the child what is wanted; `None` = it must not be.
     pub async fn run<K: ChildKind + Serialize>(
         self,
-        wanted: Option<&K>,
+        wanted: Option<K>,
         seen: &Seen<K>,
         memory: &mut ChildMemory,
     ) -> Found {
-        // The types of the Kubernetes API always serialise; nothing is applied if they ever did not.
-        let wanted = wanted.map(|child| serde_json::to_value(child).unwrap_or_default());
-        let situation = || situation(wanted.as_ref(), seen);
+        let wanted = wanted.map(Wish::new);
+        let pair = (wanted.as_ref().map_or(0, Wish::digest), seen.digest());
+        if memory.in_sync == Some(pair) {
+            return Found::InSync;
+        }
+        let situation = situation(pair.0, seen);
         if let Some((error, count, left)) = memory.failure.gate(situation, Instant::now())
             && error.costs_a_request()
         {
             return Found::Failed(Failed { error, count, wait: left, is_new: false });
         }
-        let result = match &wanted {
+        let result = match wanted {
             Some(wanted) => self.keep(wanted, seen, memory).await,
-            None => self.remove(seen).await,
+            None => self.remove(seen, memory).await,
         };
-        result.unwrap_or_else(|error| self.failed::<K>(error, situation(), memory))
+        result.unwrap_or_else(|error| self.failed::<K>(error, situation, memory))
     }
 
-    async fn keep<K: ChildKind>(
+    async fn keep<K: ChildKind + Serialize>(
         self,
-        wanted: &Value,
+        mut wanted: Wish<K>,
         seen: &Seen<K>,
         memory: &mut ChildMemory,
     ) -> Result<Found, Error> {
@@ -117,64 +107,70 @@ impl Ensure<'_> {
             Ownership::Absent => None,
             Ownership::Ours | Ownership::Orphan => seen.live.clone(),
         };
-        let Some(change) = change(wanted, live.as_deref()) else {
-            memory.settle();
-            return Ok(Found::InSync(seen.digest()));
+        let comparable = wanted.comparable();
+        let change = match &live {
+            Some(live) => comparable.change(live),
+            None => Some("created".to_owned()),
         };
-        if let Some(field) = memory.known_override(wanted, live.as_deref()) {
+        let Some(change) = change else {
+            memory.settle(wanted.digest(), seen.digest());
+            return Ok(Found::InSync);
+        };
+        if let Some(field) = memory.known_override(wanted.digest(), seen.digest()) {
             return Err(Error::Overridden { kind: K::TITLE, key: self.key.clone(), field });
         }
-        let reply = self.send_until_it_fits(wanted, live, memory).await?;
+        let reply = self.send_until_it_fits(&mut wanted, &comparable, live, memory).await?;
         info!(namespace = self.key.namespace(), name = self.key.name(), kind = K::TITLE, change, "applied");
-        match self::change(wanted, Some(&reply)) {
-            None => {
-                memory.settle();
-                Ok(Found::InSync(reply.digest()))
-            }
-            Some(field) => {
-                let (desired, live, at) = (digest_of(wanted), reply.digest(), Instant::now());
-                memory.overridden = Some(Override { desired, live, at, field: field.clone() });
-                Err(Error::Overridden { kind: K::TITLE, key: self.key.clone(), field })
-            }
-        }
+        let Some(field) = comparable.change(&reply) else {
+            memory.settle(wanted.digest(), reply.digest());
+            return Ok(Found::InSync);
+        };
+        let (desired, live, at) = (wanted.digest(), reply.digest(), Instant::now());
+        memory.overridden = Some(Override { desired, live, at, field: field.clone() });
+        Err(Error::Overridden { kind: K::TITLE, key: self.key.clone(), field })
     }
 
     /// An apply drops what we once wanted and want no more, so that a new wish is applied before anything is repaired:
     /// what is left then, or what makes the API server refuse the apply, is foreign.
-    async fn send_until_it_fits<K: ChildKind>(
+    async fn send_until_it_fits<K: ChildKind + Serialize>(
         self,
-        wanted: &Value,
+        wanted: &mut Wish<K>,
+        comparable: &Comparable,
         live: Option<Arc<Live<K>>>,
         memory: &mut ChildMemory,
     ) -> Result<Live<K>, Error> {
         let Some(live) = live else { return self.send(wanted, None).await };
-        if is_applied(wanted, &live) {
-            let live = self.repair(wanted, live, memory).await?;
+        if is_applied(wanted.digest(), &live) {
+            let live = self.repair(comparable, live, memory).await?;
             return self.send(wanted, Some(&live)).await;
         }
         let left = match self.send(wanted, Some(&live)).await {
-            Ok(reply) if first_foreign(wanted, &comparable_of(&reply)).is_none() => return Ok(reply),
+            Ok(reply) if comparable.removals(&reply).is_empty() => return Ok(reply),
             Ok(reply) => Arc::new(reply),
             Err(error) if error.is_invalid() => live,
             Err(error) => return Err(error),
         };
-        let live = self.repair(wanted, left, memory).await?;
+        let live = self.repair(comparable, left, memory).await?;
         self.send(wanted, Some(&live)).await
     }
 
-    async fn send<K: ChildKind>(self, wanted: &Value, live: Option<&Live<K>>) -> Result<Live<K>, Error> {
-        self.cluster.apply_child::<K>(self.key, &with_uid(wanted, live), live.is_some()).await
+    async fn send<K: ChildKind + Serialize>(
+        self,
+        wanted: &mut Wish<K>,
+        live: Option<&Live<K>>,
+    ) -> Result<Live<K>, Error> {
+        self.cluster.apply_child(self.key, wanted.object(live), live.is_some()).await
     }
 
     /// Takes foreign members out of the places that are wholly ours, once for each state of the live object. The patch
     /// tests the resource version, so that what is taken out is what was looked at.
     async fn repair<K: ChildKind>(
         self,
-        wanted: &Value,
+        comparable: &Comparable,
         live: Arc<Live<K>>,
         memory: &mut ChildMemory,
     ) -> Result<Arc<Live<K>>, Error> {
-        let removals = removals(wanted, &comparable_of(&live), names::CONTAINER);
+        let removals = comparable.removals(&live);
         if removals.is_empty() || memory.repaired == Some(live.digest()) {
             return Ok(live);
         }
@@ -198,15 +194,19 @@ impl Ensure<'_> {
         result.map(Arc::new)
     }
 
-    async fn remove<K: ChildKind>(self, seen: &Seen<K>) -> Result<Found, Error> {
+    async fn remove<K: ChildKind>(self, seen: &Seen<K>, memory: &mut ChildMemory) -> Result<Found, Error> {
         match (&seen.ownership, &seen.live) {
             (Ownership::Ours, Some(live)) => {
                 self.cluster.delete_child(self.key, live).await?;
+                memory.settle(0, 0);
                 info!(namespace = self.key.namespace(), name = self.key.name(), kind = K::TITLE, "deleted");
                 Ok(Found::Moving)
             }
             (Ownership::Terminating, _) => Ok(Found::Moving),
-            _ => Ok(Found::InSync(seen.digest())),
+            _ => {
+                memory.settle(0, seen.digest());
+                Ok(Found::InSync)
+            }
         }
     }
 
@@ -229,73 +229,19 @@ impl Ensure<'_> {
 }
 
 impl ChildMemory {
-    fn settle(&mut self) {
-        *self = Self::default();
+    fn settle(&mut self, wanted: u64, live: u64) {
+        *self = Self { in_sync: Some((wanted, live)), ..Self::default() };
     }
 
-    fn known_override<K: ChildKind>(&self, wanted: &Value, live: Option<&Live<K>>) -> Option<String> {
+    fn known_override(&self, wanted: u64, live: u64) -> Option<String> {
         let known = self.overridden.as_ref()?;
-        let is_same = known.desired == digest_of(wanted) && known.live == live?.digest();
+        let is_same = known.desired == wanted && known.live == live;
         (is_same && known.at.elapsed() < RECHECK).then(|| known.field.clone())
     }
 }
 
-/// What differs, for the log; `None` where nothing does.
-fn change<K: ChildKind>(wanted: &Value, live: Option<&Live<K>>) -> Option<String> {
-    let Some(live) = live else { return Some("created".to_owned()) };
-    let live = comparable_of(live);
-    let wanted_part = comparable(wanted);
-    let part = |object: &Value, name: &str| object.get(name).cloned().unwrap_or_default();
-    // What people know comes first: the digest among the annotations differs with every change.
-    let in_spec = first_difference(&part(&wanted_part, "spec"), &part(&live, "spec"))
-        .map(|path| format!("spec.{path}"));
-    in_spec.or_else(|| first_foreign(wanted, &live)).or_else(|| first_difference(&wanted_part, &live))
-}
-
-/// Whether the last apply of the live object was of this very wish.
-fn is_applied<K: ChildKind>(wanted: &Value, live: &Live<K>) -> bool {
-    digest_of(wanted) == digest_of(&comparable_of(live))
-}
-
-fn comparable_of<K: ChildKind>(live: &Live<K>) -> Value {
-    live.details.as_ref().map(|details| details.comparable()).unwrap_or_default()
-}
-
-fn first_foreign(wanted: &Value, live: &Value) -> Option<String> {
-    let removals = removals(wanted, live, names::CONTAINER);
-    removals.first().and_then(|removal| removal.get("path")?.as_str()).map(|path| format!("foreign {path}"))
-}
-
-/// The parts of a desired object that the live one is compared in: identity is what found it.
-fn comparable(wanted: &Value) -> Value {
-    let part = |path: &str| wanted.pointer(path).cloned().unwrap_or_default();
-    json!({
-        "metadata": {
-            "labels": part("/metadata/labels"),
-            "annotations": part("/metadata/annotations"),
-            "ownerReferences": part("/metadata/ownerReferences"),
-        },
-        "spec": part("/spec"),
-    })
-}
-
-/// Names the object that was observed, so that the API server refuses if another has taken its place since.
-fn with_uid<K: ChildKind>(wanted: &Value, live: Option<&Live<K>>) -> Value {
-    let mut wanted = wanted.clone();
-    if let (Some(live), Some(metadata)) = (live, wanted.get_mut("metadata").and_then(Value::as_object_mut)) {
-        metadata.insert("uid".to_owned(), Value::from(&*live.uid));
-    }
-    wanted
-}
-
-fn digest_of(wanted: &Value) -> u64 {
-    let annotations = wanted.get("metadata").and_then(|metadata| metadata.get("annotations"));
-    let digest = annotations.and_then(|all| all.get(names::APPLIED_DIGEST)).and_then(Value::as_str);
-    fnv1a(digest.unwrap_or_default().as_bytes())
-}
-
 /// A number that stays the same for as long as a repeated try would meet the same wish and the same object.
-fn situation<K: ChildKind>(wanted: Option<&Value>, seen: &Seen<K>) -> u64 {
+fn situation<K: ChildKind>(wanted: u64, seen: &Seen<K>) -> u64 {
     let live = seen.live.as_ref().map(|live| (&live.uid, live.digest()));
-    fnv1a(format!("{:?} {live:?}", wanted.map(digest_of)).as_bytes())
+    fnv1a(format!("{wanted} {live:?}").as_bytes())
 }

@@ -25,9 +25,9 @@ pub struct Memory {
     pub failure: Failure<Arc<Error>>,
     /// The last failure to write the status.
     pub status_failure: Failure<()>,
-    /// The EGApp's generation and the digests of the children that were last found to go together: most passes have
-    /// another cause, and need not compare again.
-    pub in_sync: Option<(i64, [u64; 3])>,
+    /// The EGApp's generation for which every child was last found to be in sync: most passes have another cause, and
+    /// need not compare again.
+    pub in_sync: Option<i64>,
     /// Since when a moving status waits to be written.
     pub moving_since: Option<Instant>,
 }
@@ -35,6 +35,8 @@ pub struct Memory {
 /// The memory of one child.
 #[derive(Debug, Default)]
 pub struct ChildMemory {
+    /// The digests of what was wanted and of what was there when both last went together; 0 where there was nothing.
+    pub in_sync: Option<(u64, u64)>,
     /// The last failure.
     pub failure: Failure<Arc<Error>>,
     /// An apply that did not stick.
@@ -69,8 +71,8 @@ impl<E> Default for Failure<E> {
 impl<E: Clone> Failure<E> {
     /// The failure that still forbids a new try, with the time left (`None` = until the situation changes).
     #[must_use]
-    pub fn gate(&self, situation: impl Fn() -> u64, now: Instant) -> Option<(E, u32, Option<Duration>)> {
-        let last = self.last.as_ref().filter(|last| last.situation == situation())?;
+    pub fn gate(&self, situation: u64, now: Instant) -> Option<(E, u32, Option<Duration>)> {
+        let last = self.last.as_ref().filter(|last| last.situation == situation)?;
         let left = match last.until {
             Some(until) if until <= now => return None,
             until => until.map(|until| until - now),
@@ -107,16 +109,25 @@ impl Memory {
     /// Whether the children were found to be as this generation of the EGApp wants them, and none has changed since.
     #[must_use]
     pub fn is_in_sync(&self, app: &EGApp, observed: &Observed) -> bool {
+        let is_same =
+            |(memory, digest): (&ChildMemory, u64)| memory.in_sync.is_some_and(|(_, was)| was == digest);
         self.in_sync.is_some()
-            && self.in_sync == app.metadata.generation.map(|generation| (generation, observed.digests()))
+            && self.in_sync == app.metadata.generation
+            && self.children().into_iter().zip(observed.digests()).all(is_same)
     }
 
-    /// Whether a child that was in sync with this generation of the EGApp is gone.
+    /// Whether a child that was in sync is gone.
     #[must_use]
-    pub fn has_lost(&self, app: &EGApp, observed: &Observed) -> bool {
-        let Some((generation, digests)) = self.in_sync else { return false };
-        let is_gone = |(was, is): (&u64, &u64)| *was != 0 && *is == 0;
-        app.metadata.generation == Some(generation) && digests.iter().zip(&observed.digests()).any(is_gone)
+    pub fn has_lost(&self, observed: &Observed) -> bool {
+        let is_gone = |(memory, digest): (&ChildMemory, u64)| {
+            digest == 0 && memory.in_sync.is_some_and(|(_, was)| was != 0)
+        };
+        self.children().into_iter().zip(observed.digests()).any(is_gone)
+    }
+
+    /// In the order of [`Observed::digests`].
+    fn children(&self) -> [&ChildMemory; 3] {
+        [&self.deployment, &self.service, &self.disruption_budget]
     }
 
     fn is_empty(&self) -> bool {
@@ -132,8 +143,8 @@ impl Memory {
 
 impl ChildMemory {
     fn is_empty(&self) -> bool {
-        let Self { failure, overridden, repaired, moved } = self;
-        failure.is_empty() && overridden.is_none() && repaired.is_none() && *moved == 0
+        let Self { in_sync, failure, overridden, repaired, moved } = self;
+        in_sync.is_none() && failure.is_empty() && overridden.is_none() && repaired.is_none() && *moved == 0
     }
 }
 
@@ -175,21 +186,21 @@ mod tests {
     fn a_failure_forbids_a_try_until_its_time_and_an_edit_starts_afresh() {
         let (mut failure, now) = (Failure::default(), Instant::now());
         assert_eq!(failure.record("no", 1, now, |_| Some(SECOND)), (1, Some(SECOND)));
-        assert_eq!(failure.gate(|| 1, now), Some(("no", 1, Some(SECOND))));
-        assert_eq!(failure.gate(|| 1, now + SECOND), None);
-        assert_eq!(failure.gate(|| 2, now), None, "another situation");
+        assert_eq!(failure.gate(1, now), Some(("no", 1, Some(SECOND))));
+        assert_eq!(failure.gate(1, now + SECOND), None);
+        assert_eq!(failure.gate(2, now), None, "another situation");
         assert_eq!(failure.record("no", 1, now, |_| None), (2, None));
-        assert_eq!(failure.gate(|| 1, now + SECOND * 3600), Some(("no", 2, None)));
+        assert_eq!(failure.gate(1, now + SECOND * 3600), Some(("no", 2, None)));
         assert_eq!(failure.record("no", 2, now, |_| None).0, 1);
     }
 
     #[test]
     fn a_memory_belongs_to_one_uid_and_an_empty_one_is_not_kept() {
         let (memories, key) = (Memories::default(), ObjectKey::new("ns", "web"));
-        memories.put(&key, "u1", Memory { in_sync: Some((3, [0; 3])), ..Memory::default() });
+        memories.put(&key, "u1", Memory { in_sync: Some(3), ..Memory::default() });
         assert_eq!(memories.take(&key, "u2").in_sync, None);
-        memories.put(&key, "u1", Memory { in_sync: Some((3, [0; 3])), ..Memory::default() });
-        assert_eq!(memories.take(&key, "u1").in_sync, Some((3, [0; 3])));
+        memories.put(&key, "u1", Memory { in_sync: Some(3), ..Memory::default() });
+        assert_eq!(memories.take(&key, "u1").in_sync, Some(3));
         memories.put(&key, "u1", Memory::default());
         assert!(memories.lock().is_empty());
     }

@@ -20,6 +20,7 @@ pub mod status;
 pub mod sync;
 pub mod validate;
 pub mod watches;
+pub mod wish;
 pub mod worker;
 
 use std::sync::Arc;

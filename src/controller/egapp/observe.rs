@@ -88,14 +88,14 @@ impl<K: ChildKind> Seen<K> {
 fn ownership<K: ChildKind>(live: Option<&Live<K>>, uid: &str) -> Ownership {
     let Some(live) = live else { return Ownership::Absent };
     let is_terminating = live.details.as_ref().is_some_and(|details| details.is_terminating);
-    let has_our_selector = live.details.as_ref().is_some_and(|details| details.has_our_selector);
+    let is_orphan = live.details.as_ref().is_some_and(|details| details.is_orphan);
     match &live.controller {
         Some(owner) if &*owner.uid == uid && is_terminating => Ownership::Terminating,
         Some(owner) if &*owner.uid == uid => Ownership::Ours,
         Some(owner) if owner.is_namesake => Ownership::Predecessor,
         Some(owner) => Ownership::Foreign(Some(owner.title.clone())),
-        None if has_our_selector && is_terminating => Ownership::Terminating,
-        None if has_our_selector => Ownership::Orphan,
+        None if is_orphan && is_terminating => Ownership::Terminating,
+        None if is_orphan => Ownership::Orphan,
         None => Ownership::Foreign(None),
     }
 }

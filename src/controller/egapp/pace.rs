@@ -18,6 +18,9 @@ pub const SETTLE: Duration = Duration::from_secs(1);
 /// them is one more write for the API server that the flood is waiting for.
 const INTERVAL: Duration = Duration::from_millis(200);
 
+/// Between two tries of one app, at most and jitter aside.
+const LONGEST: Duration = Duration::from_secs(10);
+
 /// The progress budget of the process.
 #[derive(Default)]
 pub struct Pace {
@@ -43,8 +46,9 @@ impl Pace {
             return Ok(());
         }
         // Not a place in a line: most that ask again have settled by then, and a lone app must not queue behind them.
+        // Each time they ask it takes a pass, so they wait as long again as they have waited already.
         let round = u32::try_from(waited.as_millis()).unwrap_or(u32::MAX);
-        Err(SETTLE + jitter(SETTLE, seed, round))
+        Err(waited.min(LONGEST) + jitter(SETTLE, seed, round))
     }
 
     fn take_turn(&self, now: Instant) -> bool {
@@ -81,6 +85,19 @@ mod tests {
             }
         }
         assert_eq!(admitted, 25);
+    }
+
+    #[test]
+    fn who_is_not_admitted_asks_ever_less_often() {
+        let (pace, start) = (Pace::default(), Instant::now());
+        let wait = |waited| {
+            let now = start + waited;
+            assert_eq!(pace.admit(&mut Some(start), now, "first"), Ok(()));
+            pace.admit(&mut Some(start), now, "second").unwrap_err()
+        };
+        let (four, sixty) = (Duration::from_secs(4), Duration::from_mins(1));
+        assert!((four..=four + SETTLE).contains(&wait(four)));
+        assert!((LONGEST..=LONGEST + SETTLE).contains(&wait(sixty)));
     }
 
     #[test]

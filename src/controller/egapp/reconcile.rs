@@ -25,7 +25,7 @@ use egapp_api::v1alpha1::EGApp;
 /// What became of a pass.
 #[derive(Debug, Default)]
 pub struct Pass {
-    /// When to look again, events aside; `None` = with the next resync.
+    /// When to look again, events aside; `None` = with the next resync, zero = when others have had their turn.
     pub requeue: Option<Duration>,
     /// What went wrong in this pass, if anything was tried.
     pub error: Option<Arc<Error>>,
@@ -96,8 +96,8 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
         Err(error) => return Advance { made_of, ..refused(key, generation, memory, error) },
     }
     memory.failure.clear();
-    let applied = apply(&ctx.cluster, key, &desired(&workload), &observed, memory).await;
-    memory.in_sync = applied.in_sync().map(|digests| (generation, digests));
+    let applied = apply(&ctx.cluster, key, desired(&workload), &observed, memory).await;
+    memory.in_sync = applied.is_in_sync().then_some(generation);
     Advance { made_of, ..outcome_of(applied) }
 }
 
@@ -134,7 +134,7 @@ async fn confirm(
     let ownerships =
         [&observed.deployment.ownership, &observed.service.ownership, &observed.disruption_budget.ownership];
     let is_unmade = reported == app.metadata.generation && observed.deployment.ownership == Ownership::Absent;
-    let was_there = is_unmade || memory.has_lost(app, observed);
+    let was_there = is_unmade || memory.has_lost(observed);
     let is_left_over = ownerships.contains(&&Ownership::Orphan);
     if reported.unwrap_or(-1) < 0 || !(was_there || is_left_over) {
         return Ok(true);

@@ -39,7 +39,7 @@ pub async fn write_status(
         return Ok(None);
     }
     let (now, seed) = (Instant::now(), key.to_string());
-    let situation = || fnv1a(&app.metadata.generation.unwrap_or(0).to_be_bytes());
+    let situation = fnv1a(&app.metadata.generation.unwrap_or(0).to_be_bytes());
     if let Some(((), _, left)) = memory.status_failure.gate(situation, now) {
         return Ok(left);
     }
@@ -60,7 +60,7 @@ pub async fn write_status(
             warn!(namespace = key.namespace(), name = key.name(), "{}", error.message());
             let disposition = error.disposition();
             let (_, wait) =
-                memory.status_failure.record((), situation(), now, |count| disposition.requeue(count, &seed));
+                memory.status_failure.record((), situation, now, |count| disposition.requeue(count, &seed));
             Err((Arc::new(error), wait))
         }
     }
@@ -130,7 +130,7 @@ pub async fn report_undecodable(
 ) -> Pass {
     let message = format!("this release of the operator cannot read the EGApp: {}", app.error);
     let status = undecodable(app, key.name(), &message, Timestamp::now());
-    let situation = || fnv1a(&app.generation.to_be_bytes());
+    let situation = fnv1a(&app.generation.to_be_bytes());
     if app.is_terminating || says(app.status.as_ref(), &status) {
         return Pass::default();
     }
@@ -145,7 +145,7 @@ pub async fn report_undecodable(
             warn!(namespace = key.namespace(), name = key.name(), "{}", error.message());
             let (disposition, seed) = (error.disposition(), key.to_string());
             let delay = |count| disposition.requeue(count, &seed);
-            let (_, wait) = memory.status_failure.record((), situation(), Instant::now(), delay);
+            let (_, wait) = memory.status_failure.record((), situation, Instant::now(), delay);
             Pass { requeue: wait, error: Some(Arc::new(error)) }
         }
     }

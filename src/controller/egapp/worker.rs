@@ -38,8 +38,10 @@ pub async fn run(ctx: Arc<Context>, queue: Arc<WorkQueue>) {
         if matches!(outcome, Outcome::Error | Outcome::Timeout | Outcome::Panic) {
             queue.count_retry();
         }
-        if let Some(delay) = requeue {
-            queue.add_after(key, delay);
+        match requeue {
+            Some(Duration::ZERO) => queue.add_rest(key),
+            Some(delay) => queue.add_after(key, delay),
+            None => (),
         }
     }
 }

@@ -8,6 +8,7 @@ use kube::core::ObjectMeta;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::controller::key::ObjectKey;
 use crate::controller::slim;
@@ -20,10 +21,8 @@ use egapp_api::v1alpha1::{EGApp, EGAppStatus};
 pub struct AppView {
     #[serde(deserialize_with = "slim::metadata")]
     metadata: ObjectMeta,
-    #[serde(default)]
-    spec: Value,
-    #[serde(default)]
-    status: Value,
+    spec: Option<Box<RawValue>>,
+    status: Option<Box<RawValue>>,
 }
 
 impl Resource for AppView {
@@ -82,7 +81,7 @@ impl From<AppView> for AppEntry {
         metadata.labels = None;
         let key = ObjectKey::of(&metadata);
         let resource_version = parse_resource_version(metadata.resource_version.as_deref());
-        let app = match (decode("spec", spec), decode("status", status)) {
+        let app = match (decode("spec", spec.as_deref()), decode("status", status.as_deref())) {
             (Ok(spec), Ok(status)) => Ok(EGApp { metadata, spec, status }),
             (Err(error), Ok(status)) => Err(Undecodable::new(metadata, error, status)),
             (_, Err(error)) => Err(Undecodable::new(metadata, error, None)),
@@ -92,10 +91,15 @@ impl From<AppView> for AppEntry {
 }
 
 /// Decodes one part of the object; the error names the field.
-fn decode<T: DeserializeOwned>(part: &str, value: Value) -> Result<T, String> {
-    serde_path_to_error::deserialize(value).map_err(|error| match error.path().to_string().as_str() {
-        "." => format!("{part}: {}", error.inner()),
-        path => format!("{part}.{path}: {}", error.inner()),
+fn decode<T: DeserializeOwned>(part: &str, text: Option<&RawValue>) -> Result<T, String> {
+    let text = text.map_or("null", RawValue::get);
+    serde_json::from_str(text).or_else(|_| {
+        // A second time, for the field's name, and from a tree: a place in the text means nothing to anybody.
+        let value: Value = serde_json::from_str(text).map_err(|error| format!("{part}: {error}"))?;
+        serde_path_to_error::deserialize(value).map_err(|error| match error.path().to_string().as_str() {
+            "." => format!("{part}: {}", error.inner()),
+            path => format!("{part}.{path}: {}", error.inner()),
+        })
     })
 }
 

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
 use kube::core::ObjectMeta;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::Caches;
 use crate::controller::egapp::names;
@@ -39,13 +41,14 @@ pub trait ChildKind:
     fn store(caches: &Caches) -> &Store<Live<Self>>;
 }
 
-/// A child as it is decoded: no managed fields, and the spec as it came.
+/// A child as it is decoded: no managed fields, and the spec as the text that came. Most events change no spec, and a
+/// tree of it would cost more than all the rest of the event.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(bound = "")]
 pub struct View<K: ChildKind> {
     #[serde(deserialize_with = "slim::metadata")]
     metadata: ObjectMeta,
-    spec: Option<Value>,
+    spec: Option<Box<RawValue>>,
     status: Option<K::Status>,
 }
 
@@ -104,8 +107,8 @@ pub struct Details<S> {
     pub generation: i64,
     /// Whether `metadata.deletionTimestamp` is set.
     pub is_terminating: bool,
-    /// Whether it selects exactly the pods of an EGApp of its name.
-    pub has_our_selector: bool,
+    /// Whether nobody controls it, and it selects exactly the pods of an EGApp of its name.
+    pub is_orphan: bool,
     /// Its status.
     pub state: S,
     /// A number that changes with every field that may be compared. `metadata.generation` would not do: a Deployment's
@@ -129,10 +132,8 @@ impl<K: ChildKind> From<View<K>> for Live<K> {
             resource_version: parse_resource_version(metadata.resource_version.as_deref()),
             uid: metadata.uid.clone().unwrap_or_default().into(),
             details: is_candidate.then(|| {
-                let spec = spec.unwrap_or_default();
-                let has_our_selector =
-                    spec.get("selector") == Some(&K::selector(names::selector(key.name())));
-                Box::new(Details::new(metadata, &spec, has_our_selector, state))
+                let is_orphan = controller.is_none() && selects::<K>(spec.as_deref(), key.name());
+                Box::new(Details::new(&metadata, spec.as_deref(), is_orphan, state))
             }),
             controller,
             key,
@@ -140,28 +141,36 @@ impl<K: ChildKind> From<View<K>> for Live<K> {
     }
 }
 
+/// The parts of a child that may be compared with desired ones.
+#[derive(Serialize)]
+struct Comparable<'a> {
+    metadata: ComparableMeta<'a>,
+    spec: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ComparableMeta<'a> {
+    labels: &'a Option<BTreeMap<String, String>>,
+    annotations: BTreeMap<&'a str, &'a str>,
+    owner_references: &'a Option<Vec<OwnerReference>>,
+}
+
 impl<S> Details<S> {
-    fn new(metadata: ObjectMeta, spec: &Value, has_our_selector: bool, state: S) -> Self {
-        let annotations: serde_json::Map<_, _> = metadata
-            .annotations
-            .into_iter()
-            .flatten()
-            .filter(|(name, _)| is_ours(name))
-            .map(|(name, value)| (name, Value::String(value)))
-            .collect();
-        let comparable = json!({
-            "metadata": {
-                "labels": metadata.labels,
-                "annotations": annotations,
-                "ownerReferences": metadata.owner_references,
-            },
-            "spec": spec,
-        })
-        .to_string();
+    fn new(metadata: &ObjectMeta, spec: Option<&RawValue>, is_orphan: bool, state: S) -> Self {
+        let annotations = metadata.annotations.iter().flatten().filter(|(name, _)| is_ours(name));
+        let metadata_part = ComparableMeta {
+            labels: &metadata.labels,
+            annotations: annotations.map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+            owner_references: &metadata.owner_references,
+        };
+        // Text and maps of text always serialise; were it empty all the same, everything would differ.
+        let comparable =
+            serde_json::to_string(&Comparable { metadata: metadata_part, spec }).unwrap_or_default();
         Self {
             generation: metadata.generation.unwrap_or(0),
             is_terminating: metadata.deletion_timestamp.is_some(),
-            has_our_selector,
+            is_orphan,
             state,
             digest: fnv1a(comparable.as_bytes()),
             comparable: comparable.into(),
@@ -171,7 +180,7 @@ impl<S> Details<S> {
     /// The fields that may be compared with desired ones.
     #[must_use]
     pub fn comparable(&self) -> Value {
-        // It was written from a `Value`; were it unreadable all the same, everything would differ and be applied.
+        // It was JSON when it came; were it unreadable all the same, everything would differ and be applied.
         serde_json::from_str(&self.comparable).unwrap_or_default()
     }
 }
@@ -197,6 +206,16 @@ impl<K: ChildKind> Versioned for Live<K> {
     fn resource_version(&self) -> u64 {
         self.resource_version
     }
+}
+
+/// Whether a child's spec selects exactly the pods of the EGApp `name`.
+fn selects<K: ChildKind>(spec: Option<&RawValue>, name: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Selecting {
+        selector: Value,
+    }
+    spec.and_then(|spec| serde_json::from_str(spec.get()).ok())
+        .is_some_and(|Selecting { selector }| selector == K::selector(names::selector(name)))
 }
 
 fn controller_of(metadata: &ObjectMeta) -> Option<Controller> {

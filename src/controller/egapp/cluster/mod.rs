@@ -6,6 +6,7 @@ mod kinds;
 mod pods;
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::error::{Call, Disposition, Error};
@@ -90,10 +92,10 @@ impl Cluster {
     ///
     /// # Errors
     /// When the API server refuses or does not answer.
-    pub async fn apply_child<K: ChildKind>(
+    pub async fn apply_child<K: ChildKind + Serialize>(
         &self,
         key: &ObjectKey,
-        wanted: &Value,
+        wanted: &K,
         exists: bool,
     ) -> Result<Live<K>, Error> {
         let params = PatchParams { force: exists, ..apply_params() };
@@ -113,17 +115,17 @@ impl Cluster {
             PatchParams { field_manager: Some(names::REPAIRER.to_owned()), ..PatchParams::default() };
         let call = Call::new("repair", K::TITLE, key);
         match serde_json::from_value(operations) {
-            Ok(operations) => self.patch_child(call, key, &params, &Patch::Json(operations)).await,
+            Ok(operations) => self.patch_child(call, key, &params, &Patch::<()>::Json(operations)).await,
             Err(source) => Err(Error::Call { call, source: Box::new(kube::Error::SerdeError(source)) }),
         }
     }
 
-    async fn patch_child<K: ChildKind>(
+    async fn patch_child<K: ChildKind, P: Serialize + Debug>(
         &self,
         call: Call,
         key: &ObjectKey,
         params: &PatchParams,
-        patch: &Patch<&Value>,
+        patch: &Patch<P>,
     ) -> Result<Live<K>, Error> {
         let api: Api<View<K>> = Api::namespaced(self.client(), key.namespace());
         let store = K::store(self.caches(key.namespace()));

@@ -1,0 +1,105 @@
+//! What is wanted of one child, and how the live one differs from it. Pure.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::cluster::{ChildKind, Live};
+use super::names;
+use crate::controller::compare::first_difference;
+use crate::controller::foreign::removals;
+use crate::hash::fnv1a;
+
+/// A child that is wanted.
+#[derive(Clone, Debug)]
+pub struct Wish<K> {
+    child: K,
+    digest: u64,
+}
+
+/// A wish in the form in which it is compared.
+#[derive(Debug)]
+pub struct Comparable(Value);
+
+impl<K: ChildKind + Serialize> Wish<K> {
+    /// Wants `child`, which carries the digest of all it says in an annotation.
+    #[must_use]
+    pub fn new(child: K) -> Self {
+        let digest =
+            child.meta().annotations.as_ref().and_then(|annotations| annotations.get(names::APPLIED_DIGEST));
+        Self { digest: fnv1a(digest.map_or("", String::as_str).as_bytes()), child }
+    }
+
+    /// A number that changes with whatever is wanted.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// The object to apply. It names the one that was observed, so that the API server refuses if another has taken
+    /// its place since.
+    #[must_use]
+    pub fn object(&mut self, live: Option<&Live<K>>) -> &K {
+        self.child.meta_mut().uid = live.map(|live| live.uid.to_string());
+        &self.child
+    }
+
+    /// The parts that the live object is compared in: identity is what found it.
+    #[must_use]
+    pub fn comparable(&self) -> Comparable {
+        // The types of the Kubernetes API always serialise; nothing is applied if they ever did not.
+        let mut value = serde_json::to_value(&self.child).unwrap_or_default();
+        if let Some(object) = value.as_object_mut() {
+            keep(object, &["metadata", "spec"]);
+            if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+                keep(metadata, &["labels", "annotations", "ownerReferences"]);
+            }
+        }
+        Comparable(value)
+    }
+}
+
+impl Comparable {
+    /// What differs, for the log; `None` where nothing does.
+    #[must_use]
+    pub fn change<K: ChildKind>(&self, live: &Live<K>) -> Option<String> {
+        let live = live_comparable(live);
+        let (spec, live_spec) = (self.0.get("spec"), live.get("spec"));
+        // What people know comes first: the digest among the annotations differs with every change.
+        let in_spec = first_difference(spec.unwrap_or(&Value::Null), live_spec.unwrap_or(&Value::Null));
+        in_spec
+            .map(|path| format!("spec.{path}"))
+            .or_else(|| self.foreign(&live))
+            .or_else(|| first_difference(&self.0, &live))
+    }
+
+    /// The operations that take out of the live object what contradicts the wish.
+    #[must_use]
+    pub fn removals<K: ChildKind>(&self, live: &Live<K>) -> Vec<Value> {
+        removals(&self.0, &live_comparable(live), names::CONTAINER)
+    }
+
+    fn foreign(&self, live: &Value) -> Option<String> {
+        let removals = removals(&self.0, live, names::CONTAINER);
+        removals
+            .first()
+            .and_then(|removal| removal.get("path")?.as_str())
+            .map(|path| format!("foreign {path}"))
+    }
+}
+
+/// Whether the last apply of the live object was of the wish with that digest.
+#[must_use]
+pub fn is_applied<K: ChildKind>(digest: u64, live: &Live<K>) -> bool {
+    let comparable = live_comparable(live);
+    let annotation =
+        comparable.pointer("/metadata/annotations").and_then(|all| all.get(names::APPLIED_DIGEST));
+    annotation.and_then(Value::as_str).is_some_and(|applied| fnv1a(applied.as_bytes()) == digest)
+}
+
+fn live_comparable<K: ChildKind>(live: &Live<K>) -> Value {
+    live.details.as_ref().map(|details| details.comparable()).unwrap_or_default()
+}
+
+fn keep(object: &mut Map<String, Value>, fields: &[&str]) {
+    object.retain(|name, _| fields.contains(&name.as_str()));
+}
