@@ -2,7 +2,7 @@
 //!
 //! `egapp.yaml` is the object as the API server stores it, defaults filled in. `observed.yaml` says what exists:
 //! `deployment` is a merge patch over the wanted Deployment (absent = there is none), `pods` are names of its live
-//! pods. `UPDATE_GOLDEN=1 cargo test --test golden` writes the outputs anew; look at the difference before committing.
+//! pods, or merge patches over a pod. `UPDATE_GOLDEN=1 cargo test --test golden` writes the outputs anew; look at the difference before committing.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where its setting fails")]
 
@@ -17,7 +17,7 @@ use pe_app::controller::egapp::cluster::{Caches, Live, PodView, View};
 use pe_app::controller::egapp::desired::{Children, desired};
 use pe_app::controller::egapp::error::Error;
 use pe_app::controller::egapp::observe::{Observed, Ownership, observe};
-use pe_app::controller::egapp::status::{MadeOf, Outcome, Verdict, status};
+use pe_app::controller::egapp::status::{MadeOf, Outcome, Urgency, Verdict, status};
 use pe_app::controller::egapp::validate::validate;
 use pe_app::controller::key::ObjectKey;
 use pe_app::platform::Platform;
@@ -88,8 +88,8 @@ fn run(app: &EGApp, observed: &Value) -> (Value, Value) {
         None => Outcome::InSync,
     };
     let now: Timestamp = "2026-02-03T04:05:06.789Z".parse().unwrap();
-    let Verdict { status, is_settled } = status(app, made_of.as_ref(), &seen, outcome, now);
-    (wanted, json!({ "isSettled": is_settled, "status": status }))
+    let Verdict { status, urgency, .. } = status(app, made_of.as_ref(), &seen, outcome, now);
+    (wanted, json!({ "isSettled": urgency != Urgency::Moving, "status": status }))
 }
 
 /// What the controller's own local copies make of the objects that exist.
@@ -102,25 +102,31 @@ fn observation(app: &EGApp, wanted: &Value, observed: &Value) -> Observed {
         let view: View<Deployment> = serde_json::from_value(live).unwrap();
         caches.deployments.handle(Event::Apply(Live::from(view)));
     }
-    for name in observed.get("pods").and_then(Value::as_array).into_iter().flatten() {
-        caches.pods.handle(Event::Apply(pod(app, name.as_str().unwrap())));
+    for patch in observed.get("pods").and_then(Value::as_array).into_iter().flatten() {
+        caches.pods.handle(Event::Apply(pod(app, patch)));
     }
     let uid = app.metadata.uid.clone().unwrap_or_default();
     observe(&caches, &key(app), &uid)
 }
 
-fn pod(app: &EGApp, name: &str) -> PodView {
+fn pod(app: &EGApp, patch: &Value) -> PodView {
     let app_name = app.metadata.name.as_deref().unwrap();
-    serde_json::from_value(json!({
+    let mut pod = json!({
         "metadata": {
-            "name": name, "namespace": app.metadata.namespace,
+            "name": patch, "namespace": app.metadata.namespace,
             "labels": { egapp_api::labels::EGAPP: app_name, "pod-template-hash": "h" },
             "ownerReferences": [{
                 "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": format!("{app_name}-h"), "uid": "r", "controller": true,
             }],
         },
-    }))
-    .unwrap()
+    });
+    if patch.is_object() {
+        merge(&mut pod, patch);
+        let hash = pod["metadata"]["labels"]["pod-template-hash"].as_str().unwrap();
+        let owner = format!("{app_name}-{hash}");
+        pod["metadata"]["ownerReferences"][0]["name"] = owner.into();
+    }
+    serde_json::from_value(pod).unwrap()
 }
 
 fn key(app: &EGApp) -> ObjectKey {

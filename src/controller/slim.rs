@@ -18,6 +18,7 @@ struct SlimMeta {
     labels: Option<BTreeMap<String, String>>,
     annotations: Option<BTreeMap<String, String>>,
     owner_references: Option<Vec<OwnerReference>>,
+    finalizers: Option<Vec<String>>,
 }
 
 /// Decodes `metadata` without `managedFields` and whatever else no controller here reads: managed fields alone are
@@ -37,6 +38,7 @@ pub fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta
         labels: slim.labels,
         annotations: slim.annotations,
         owner_references: slim.owner_references,
+        finalizers: slim.finalizers,
         ..ObjectMeta::default()
     })
 }

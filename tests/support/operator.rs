@@ -60,14 +60,16 @@ fn variables(container: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The arguments of the container, with ports that are free on this machine, and the file that the mounted `ConfigMap`
-/// is made from.
-fn flags(container: &Value) -> Vec<String> {
+/// The file that the mounted `ConfigMap` is made from.
+const PLATFORM: &str = "config/manager/platform.yaml";
+
+/// The arguments of the container, with ports that are free on this machine, and a platform file of the project.
+fn flags(container: &Value, platform: &str) -> Vec<String> {
     let flags = container["args"].as_array().unwrap();
     let localize = |flag: &Value| match flag.as_str().unwrap().split_once('=') {
         Some((name, _)) if name.ends_with("bind-address") => format!("{name}=127.0.0.1:0"),
         Some((name, "/etc/pe-app/platform.yaml")) => {
-            format!("{name}={}", project("config/manager/platform.yaml").display())
+            format!("{name}={}", project(platform).display())
         }
         _ => flag.as_str().unwrap().to_owned(),
     };
@@ -75,9 +77,14 @@ fn flags(container: &Value) -> Vec<String> {
 }
 
 impl Operator {
-    /// Starts the manager and waits until it serves.
+    /// Starts the manager with the platform file that is shipped, and waits until it serves.
     pub async fn start(cluster: &Cluster, log: &str) -> Self {
         Self::start_with(cluster, log, &identity(), |_| ()).await
+    }
+
+    /// Starts the manager with another platform file of the project.
+    pub async fn start_on(cluster: &Cluster, log: &str, platform: &str) -> Self {
+        Self::spawn(cluster, log, (&identity(), platform), |_| ()).await
     }
 
     /// Starts it as somebody else, with changes to the command line and the environment of the installed one.
@@ -87,10 +94,19 @@ impl Operator {
         identity: &Identity,
         change: impl FnOnce(&mut Command),
     ) -> Self {
+        Self::spawn(cluster, log, (identity, PLATFORM), change).await
+    }
+
+    async fn spawn(
+        cluster: &Cluster,
+        log: &str,
+        (identity, platform): (&Identity, &str),
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
         let kubeconfig = cluster.kubeconfig_for(identity).await.unwrap();
         let container = container(cluster).await;
         let mut command = Command::new(env!("CARGO_BIN_EXE_manager"));
-        command.args(flags(&container)).envs(variables(&container)).env("KUBECONFIG", kubeconfig);
+        command.args(flags(&container, platform)).envs(variables(&container)).env("KUBECONFIG", kubeconfig);
         change(&mut command);
         let process = cluster.companion(log, &mut command).unwrap();
         let (metrics, probes) = eventually("the manager serves", async || {

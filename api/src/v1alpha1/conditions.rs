@@ -83,8 +83,20 @@ words! {
         NamespaceTerminating,
         /// An admission policy or webhook refused a child.
         AdmissionDenied,
-        /// A `ResourceQuota` leaves no room.
+        /// A `ResourceQuota` leaves no room, for a child or for its pods.
         QuotaExceeded,
+        /// The API server refuses new pods for another reason: Pod Security, a missing ServiceAccount, a policy.
+        PodsRefused,
+        /// No node takes a pod.
+        Unschedulable,
+        /// The image cannot be pulled.
+        ImagePull,
+        /// The container cannot be made: a missing ConfigMap, Secret or key, or an image that would run as root.
+        ContainerConfig,
+        /// The container ends again and again.
+        CrashLoop,
+        /// The container runs, and does not answer its probes in the time it has to start.
+        ProbeFailing,
         /// `spec.suspend` is set: the operator only watches.
         Suspended,
         /// The cluster changed what the operator applied, in the very same request.
@@ -93,5 +105,7 @@ words! {
         Retrying,
         /// The rollout made no progress for longer than the Deployment allows.
         ProgressDeadlineExceeded,
+        /// The `EGApp` is being deleted, and something holds it up.
+        Terminating,
     }
 }

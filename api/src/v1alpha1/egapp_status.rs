@@ -2,7 +2,7 @@
 //!
 //! The documentation comment of a field is its text in `kubectl explain`.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,26 @@ pub struct EGAppStatus {
     /// CPU, memory and storage of each replica, from the size that `instanceType` names and from `spec.resources`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<EffectiveResources>,
+
+    /// What went wrong last. It stays until the app is Ready again: while a fix rolls out, it tells what is being fixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<LastFailure>,
+}
+
+/// A failure, as the condition `Ready` told it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct LastFailure {
+    /// Reason of the condition `Ready` at that time.
+    #[schemars(length(max = 1024))]
+    pub reason: String,
+
+    /// Message of the condition `Ready` at that time.
+    #[schemars(length(max = 32768))]
+    pub message: String,
+
+    /// When it failed for this reason first, since it was last Ready.
+    pub since: Time,
 }
 
 impl EGAppStatus {

@@ -12,7 +12,7 @@ mod service;
 mod words;
 
 pub use conditions::{ConditionStatus, ConditionType, Reason};
-pub use egapp_status::EGAppStatus;
+pub use egapp_status::{EGAppStatus, LastFailure};
 pub use egapp_types::{EGApp, EGAppSpec};
 pub use env::{EnvFromSource, EnvVar, EnvVarSource, FieldReference, ResourceFieldReference};
 pub use probes::{ExecAction, GrpcAction, HttpGetAction, HttpHeader, Probe, TcpSocketAction};

@@ -266,7 +266,9 @@ fn every_list_map_and_free_text_is_bounded() {
         let has = |bounds: &[&str]| bounds.iter().any(|bound| schema.get(bound).is_some());
         let is_bounded = match schema["type"].as_str() {
             // A time has one form, up to the digits of its fraction.
-            Some("string") if path.ends_with("lastTransitionTime") => has(&["format"]),
+            Some("string") if path.ends_with("lastTransitionTime") || path.ends_with("lastFailure.since") => {
+                has(&["format"])
+            }
             Some("string") => has(&["maxLength", "enum"]),
             Some("array") => has(&["maxItems"]),
             Some("object") => has(&["properties", "maxProperties"]),

@@ -30,6 +30,8 @@ pub struct Memory {
     pub in_sync: Option<i64>,
     /// Since when a moving status waits to be written.
     pub moving_since: Option<Instant>,
+    /// When a failure was told last, if the app is not settled since.
+    pub news_told: Option<Instant>,
 }
 
 /// The memory of one child.
@@ -131,13 +133,22 @@ impl Memory {
     }
 
     fn is_empty(&self) -> bool {
-        let Self { deployment, service, disruption_budget, failure, status_failure, in_sync, moving_since } =
-            self;
+        let Self {
+            deployment,
+            service,
+            disruption_budget,
+            failure,
+            status_failure,
+            in_sync,
+            moving_since,
+            news_told,
+        } = self;
         [deployment, service, disruption_budget].into_iter().all(ChildMemory::is_empty)
             && failure.is_empty()
             && status_failure.is_empty()
             && in_sync.is_none()
             && moving_since.is_none()
+            && news_told.is_none()
     }
 }
 

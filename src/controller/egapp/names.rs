@@ -20,6 +20,9 @@ pub const CONTAINER: &str = "app";
 /// Name of the port of the container and of the Service.
 pub const PORT: &str = "http";
 
+/// Label by which the Deployment controller tells the pods of one template from those of another.
+pub const TEMPLATE_HASH: &str = "pod-template-hash";
+
 /// Annotation on the pods: `spec.restartedAt`. A new value rolls them.
 pub const RESTARTED_AT: &str = "egplatform.platform.evillgenius.com/restarted-at";
 

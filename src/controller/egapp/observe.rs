@@ -7,7 +7,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 
-use super::cluster::{Caches, ChildKind, Live};
+use super::cluster::{Caches, ChildKind, Live, Trouble};
 use crate::controller::key::ObjectKey;
 
 /// What exists of an EGApp.
@@ -21,6 +21,8 @@ pub struct Observed {
     pub disruption_budget: Seen<PodDisruptionBudget>,
     /// Names of the live pods, sorted; none while the Deployment is somebody else's.
     pub pods: Vec<Box<str>>,
+    /// What troubles them.
+    pub troubles: Vec<Arc<Trouble>>,
 }
 
 /// The object of an EGApp's name, whoever it belongs to.
@@ -53,14 +55,14 @@ pub enum Ownership {
 #[must_use]
 pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
     let deployment = Seen::find(caches, key, uid);
-    let pods = match deployment.ownership {
-        Ownership::Predecessor | Ownership::Foreign(_) => Vec::new(),
+    let (pods, troubles) = match deployment.ownership {
+        Ownership::Predecessor | Ownership::Foreign(_) => (Vec::new(), Vec::new()),
         Ownership::Absent | Ownership::Ours | Ownership::Terminating | Ownership::Orphan => {
-            caches.pods.names(key)
+            (caches.pods.names(key), caches.pods.troubles(key))
         }
     };
     let (service, disruption_budget) = (Seen::find(caches, key, uid), Seen::find(caches, key, uid));
-    Observed { deployment, service, disruption_budget, pods }
+    Observed { deployment, service, disruption_budget, pods, troubles }
 }
 
 impl Observed {

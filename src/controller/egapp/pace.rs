@@ -1,4 +1,4 @@
-//! When a status that is still moving may be written. Pure, but for the clock it is handed.
+//! When a status that is not settled may be written. Pure, but for the clock it is handed.
 //!
 //! A rollout changes the status with every pod. A settled status is written at once; one that moves waits a second,
 //! in which it mostly settles, and shares a budget for the whole process with all others. A person who watches one
@@ -61,6 +61,21 @@ impl Pace {
     }
 }
 
+/// Whether the news of a failure may be written at `now`: at once, but for an app whose pods fail in ever other ways.
+///
+/// `told` is the app's own: when news was written last. It is set here.
+///
+/// # Errors
+/// If not: how long to wait before asking again.
+pub fn admit_news(told: &mut Option<Instant>, now: Instant) -> Result<(), Duration> {
+    let left = told.map_or(Duration::ZERO, |told| SETTLE.saturating_sub(now.saturating_duration_since(told)));
+    if left.is_zero() {
+        *told = Some(now);
+        return Ok(());
+    }
+    Err(left)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +87,16 @@ mod tests {
         let later = start + Duration::from_millis(400);
         assert_eq!(pace.admit(&mut since, later, "a"), Err(Duration::from_millis(600)));
         assert_eq!(pace.admit(&mut since, start + SETTLE, "a"), Ok(()));
+    }
+
+    #[test]
+    fn news_is_told_at_once_and_more_of_it_a_second_later() {
+        let (start, mut told) = (Instant::now(), None);
+        assert_eq!(admit_news(&mut told, start), Ok(()));
+        let later = start + Duration::from_millis(400);
+        assert_eq!(admit_news(&mut told, later), Err(Duration::from_millis(600)));
+        assert_eq!(admit_news(&mut told, start + SETTLE), Ok(()));
+        assert_eq!(admit_news(&mut told, start + SETTLE), Err(SETTLE));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 use tracing::warn;
@@ -17,7 +18,7 @@ use super::memory::Memory;
 use super::observe::{Observed, Ownership, observe};
 use super::report::write_status;
 use super::status::{MadeOf, Outcome, status};
-use super::validate::validate;
+use super::validate::{Workload, validate};
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
 use egapp_api::v1alpha1::EGApp;
@@ -34,11 +35,14 @@ pub struct Pass {
 /// Transient failures are told to people when there were so many in a row.
 const FAILURES_BEFORE_NEWS: u32 = 3;
 
+/// So long a deletion may take before the status tells of it.
+const DELETION: Duration = Duration::from_secs(10);
+
 /// Brings one EGApp's children and status to what its spec says.
 pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memory) -> Pass {
-    if app.metadata.deletion_timestamp.is_some() {
+    if let Some(Time(deleted_at)) = &app.metadata.deletion_timestamp {
         // The garbage collector has the word now: a child written here could outlive its app.
-        return Pass::default();
+        return terminating(ctx, key, app, memory, *deleted_at).await;
     }
     let uid = app.metadata.uid.as_deref().unwrap_or_default();
     let mut advance = advance(ctx, key, app, memory).await;
@@ -52,6 +56,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
         None => Outcome::InSync,
     };
     let verdict = status(app, advance.made_of.as_ref(), &observed, outcome, Timestamp::now());
+    advance.pass.requeue = earliest(advance.pass.requeue, verdict.changes_in);
     if !advance.is_too_soon_to_tell {
         let wait = write_status(ctx, key, app, verdict, memory).await;
         match wait {
@@ -63,6 +68,32 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
         }
     }
     advance.pass
+}
+
+/// An EGApp in deletion is left alone. One that something holds up, a finalizer or a slow child, says so: most are gone
+/// before it comes to that, without a request.
+async fn terminating(
+    ctx: &Context,
+    key: &ObjectKey,
+    app: &EGApp,
+    memory: &mut Memory,
+    deleted_at: Timestamp,
+) -> Pass {
+    let now = Timestamp::now();
+    let since = Duration::try_from(now.duration_since(deleted_at)).unwrap_or_default();
+    let left = DELETION.saturating_sub(since);
+    if !left.is_zero() {
+        return Pass { requeue: Some(left), error: None };
+    }
+    let workload = validate(app, &ctx.platform).ok();
+    let made_of = workload.map(|Workload { image, resources, .. }| MadeOf { image, resources });
+    let uid = app.metadata.uid.as_deref().unwrap_or_default();
+    let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
+    let verdict = status(app, made_of.as_ref(), &observed, Outcome::Terminating, now);
+    match write_status(ctx, key, app, verdict, memory).await {
+        Ok(requeue) => Pass { requeue, error: None },
+        Err((error, requeue)) => Pass { requeue, error: Some(error) },
+    }
 }
 
 /// How far the children came.

@@ -47,6 +47,15 @@ pub fn missing_right(error: &kube::Error) -> Option<MissingRight<'_>> {
     Some(MissingRight { verb, resource, namespace: namespace.map_or("", |(name, _)| name) })
 }
 
+/// What to do about a quota, to be put behind the sentence.
+pub const QUOTA_ADVICE: &str = "; free some of the quota or ask for a larger one";
+
+/// Whether the sentence is that of a `ResourceQuota` without room.
+#[must_use]
+pub fn is_quota(sentence: &str) -> bool {
+    sentence.contains("exceeded quota")
+}
+
 const TRANSIENT: Disposition = Disposition::Transient { at_least: Duration::ZERO };
 
 /// Classifies a failed request.
@@ -87,8 +96,8 @@ fn classify_forbidden(status: &Status) -> (Disposition, Reason, &'static str) {
     };
     let (reason, advice) = if has_cause("NamespaceTerminating") {
         (Reason::NamespaceTerminating, "")
-    } else if status.message.contains("exceeded quota") {
-        (Reason::QuotaExceeded, "; free some of the quota or ask for a larger one")
+    } else if is_quota(&status.message) {
+        (Reason::QuotaExceeded, QUOTA_ADVICE)
     } else if status.message.contains("User \"") && status.message.contains(" cannot ") {
         (Reason::Forbidden, "; grant the operator that right (config/rbac/role.yaml lists all it needs)")
     } else {

@@ -13,8 +13,9 @@ use super::cluster::Undecodable;
 use super::context::Context;
 use super::error::{Disposition, Error};
 use super::memory::Memory;
+use super::pace;
 use super::reconcile::Pass;
-use super::status::{Verdict, is_our_type, says, undecodable, unseen};
+use super::status::{Urgency, Verdict, is_our_type, says, undecodable, unseen};
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
 use egapp_api::v1alpha1::{EGApp, EGAppStatus};
@@ -43,9 +44,15 @@ pub async fn write_status(
     if let Some(((), _, left)) = memory.status_failure.gate(situation, now) {
         return Ok(left);
     }
-    if !verdict.is_settled
-        && let Err(wait) = ctx.pace.admit(&mut memory.moving_since, now, &seed)
-    {
+    let admitted = match verdict.urgency {
+        Urgency::Settled => {
+            memory.news_told = None;
+            Ok(())
+        }
+        Urgency::News => pace::admit_news(&mut memory.news_told, now),
+        Urgency::Moving => ctx.pace.admit(&mut memory.moving_since, now, &seed),
+    };
+    if let Err(wait) = admitted {
         return Ok(Some(wait));
     }
     memory.moving_since = None;
@@ -114,7 +121,8 @@ pub async fn report_unseen(
     if app.metadata.deletion_timestamp.is_some() {
         return Pass::default();
     }
-    let verdict = Verdict { status: unseen(app, why, Timestamp::now()), is_settled: true };
+    let status = unseen(app, why, Timestamp::now());
+    let verdict = Verdict { status, urgency: Urgency::Settled, changes_in: None };
     match write_status(ctx, key, app, verdict, memory).await {
         Ok(requeue) => Pass { requeue, error: None },
         Err((error, requeue)) => Pass { requeue, error: Some(error) },

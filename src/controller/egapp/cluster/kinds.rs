@@ -58,7 +58,7 @@ impl ChildKind for PodDisruptionBudget {
 pub struct Unread {}
 
 /// A Deployment's own status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeploymentState {
     /// The generation that the Deployment controller has acted on.
     pub observed_generation: i64,
@@ -74,6 +74,10 @@ pub struct DeploymentState {
     pub is_available: bool,
     /// Condition `Progressing` is False with reason `ProgressDeadlineExceeded`.
     pub is_past_deadline: bool,
+    /// Why pods, or the ReplicaSet that makes them, cannot be created: the API server's sentence.
+    pub refusal: Option<Box<str>>,
+    /// Name of the ReplicaSet of the newest template, where the status tells.
+    pub newest: Option<Box<str>>,
 }
 
 impl From<DeploymentStatus> for DeploymentState {
@@ -87,14 +91,61 @@ impl From<DeploymentStatus> for DeploymentState {
             ..Self::default()
         };
         for condition in status.conditions.into_iter().flatten() {
-            match (condition.type_.as_deref(), condition.status.as_deref()) {
-                (Some("Available"), Some("True")) => state.is_available = true,
-                (Some("Progressing"), Some("False")) => {
-                    state.is_past_deadline = condition.reason.as_deref() == Some("ProgressDeadlineExceeded");
+            let (reason, message) = (condition.reason.as_deref(), condition.message.unwrap_or_default());
+            match (condition.type_.as_deref(), condition.status.as_deref(), reason) {
+                (Some("Available"), Some("True"), _) => state.is_available = true,
+                (Some("Progressing"), status, reason) => {
+                    state.is_past_deadline =
+                        status == Some("False") && reason == Some("ProgressDeadlineExceeded");
+                    state.newest = quoted(&message).map(Into::into);
+                    if reason == Some("ReplicaSetCreateError") {
+                        state.refusal = Some(message.into());
+                    }
+                }
+                (Some("ReplicaFailure"), Some("True"), Some("FailedCreate")) => {
+                    state.refusal = Some(message.into());
                 }
                 _ => (),
             }
         }
         state
+    }
+}
+
+/// The Deployment controller says which ReplicaSet it is about, as in `ReplicaSet "web-5f6" is progressing.`
+fn quoted(message: &str) -> Option<&str> {
+    let about = ["ReplicaSet \"", "replica set \""].iter().find_map(|start| message.split_once(start))?;
+    about.1.split_once('"').map(|(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_replica_set_is_read_from_what_the_deployment_controller_says() {
+        for message in [
+            "Created new replica set \"web-5f6\"",
+            "Found new replica set \"web-5f6\"",
+            "ReplicaSet \"web-5f6\" is progressing.",
+            "ReplicaSet \"web-5f6\" has timed out progressing.",
+        ] {
+            assert_eq!(quoted(message), Some("web-5f6"), "{message}");
+        }
+        assert_eq!(quoted("Deployment \"web\" is progressing."), None);
+        assert_eq!(quoted("Deployment does not have minimum availability."), None);
+    }
+
+    #[test]
+    fn a_refusal_to_delete_is_no_refusal_of_pods() {
+        let state = |reason: &str| {
+            let condition =
+                json!({ "type": "ReplicaFailure", "status": "True", "reason": reason, "message": "m" });
+            let status: DeploymentStatus =
+                serde_json::from_value(json!({ "conditions": [condition] })).unwrap();
+            DeploymentState::from(status).refusal
+        };
+        assert_eq!(state("FailedCreate").as_deref(), Some("m"));
+        assert_eq!(state("FailedDelete"), None);
     }
 }

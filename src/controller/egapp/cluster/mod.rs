@@ -3,7 +3,10 @@
 mod apps;
 mod children;
 mod kinds;
+mod pod_view;
 mod pods;
+mod trouble;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -29,7 +32,10 @@ use crate::telemetry::DenialMetrics;
 pub use apps::{AppEntry, AppView, Undecodable};
 pub use children::{ChildKind, Controller, Details, Live, View};
 pub use kinds::DeploymentState;
-pub use pods::{PodIndex, PodView};
+pub use pod_view::PodView;
+pub use pods::PodIndex;
+pub use trouble::{Trouble, TroubleKind};
+pub(super) use words::without_pod_names;
 
 /// No single request takes longer; the client itself would wait for ever on a connection that died silently.
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);

@@ -99,3 +99,40 @@ fn a_list_tells_which_apps_gained_or_lost_pods_meanwhile() {
     assert_eq!(index.handle(Event::InitDone), [app("grown"), app("gone")]);
     assert!(names(&index, "gone").is_empty());
 }
+
+fn failing(name: &str, message: &str) -> PodView {
+    let mut pod = pod_json("web", name);
+    let waiting = json!({ "waiting": { "reason": "CreateContainerConfigError", "message": message } });
+    pod["status"]["containerStatuses"] = json!([{ "name": "app", "state": waiting }]);
+    decode(pod)
+}
+
+#[test]
+fn a_trouble_is_news_when_it_comes_changes_and_goes_and_not_in_between() {
+    let index = PodIndex::default();
+    let troubles = || -> Vec<String> {
+        index.troubles(&app("web")).iter().map(|trouble| trouble.message.to_string()).collect()
+    };
+    index.handle(Event::Apply(pod("web", "web-5f6-a")));
+    assert_eq!(index.handle(Event::Apply(failing("web-5f6-a", "no secret"))), [app("web")]);
+    assert_eq!(troubles(), ["container app cannot be made: no secret"]);
+    assert_eq!(index.handle(Event::Apply(failing("web-5f6-a", "no secret"))), [], "told once");
+    assert_eq!(index.handle(Event::Apply(failing("web-5f6-a", "no key"))), [app("web")]);
+    assert_eq!(index.handle(Event::Apply(pod("web", "web-5f6-a"))), [app("web")]);
+    assert!(troubles().is_empty());
+}
+
+#[test]
+fn a_list_tells_of_troubles_that_came_or_went_meanwhile() {
+    let index = PodIndex::default();
+    index.handle(Event::Apply(failing("web-5f6-a", "no secret")));
+    for (event, expected) in [
+        (failing("web-5f6-a", "no secret"), vec![]),
+        (pod("web", "web-5f6-a"), vec![app("web")]),
+        (failing("web-5f6-a", "no secret"), vec![app("web")]),
+    ] {
+        index.handle(Event::Init);
+        index.handle(Event::InitApply(event));
+        assert_eq!(index.handle(Event::InitDone), expected);
+    }
+}

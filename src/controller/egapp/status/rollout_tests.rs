@@ -1,0 +1,29 @@
+use super::refused;
+use egapp_api::v1alpha1::Reason;
+
+/// Sentences of a real API server, recorded by the test `failures`.
+const RECORDED: [(&str, Reason); 4] = [
+    (include_str!("../../../../tests/failures/refusals/quota.txt"), Reason::QuotaExceeded),
+    (include_str!("../../../../tests/failures/refusals/pod-security.txt"), Reason::PodsRefused),
+    (include_str!("../../../../tests/failures/refusals/policy.txt"), Reason::PodsRefused),
+    (include_str!("../../../../tests/failures/refusals/service-account.txt"), Reason::PodsRefused),
+];
+
+#[test]
+fn what_a_real_api_server_says_of_refused_pods_has_its_reason_and_no_pod_name() {
+    for (sentence, reason) in RECORDED {
+        let said = refused(sentence.trim_end(), "web");
+        assert_eq!(said.reason, reason, "{sentence}");
+        assert!(
+            said.message.starts_with("new pods are refused: pods \"<pod>\" is forbidden: "),
+            "{}",
+            said.message
+        );
+    }
+}
+
+#[test]
+fn a_quota_comes_with_what_to_do() {
+    let said = refused(RECORDED[0].0, "web");
+    assert!(said.message.ends_with("; free some of the quota or ask for a larger one"), "{}", said.message);
+}
