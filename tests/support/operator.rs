@@ -12,6 +12,9 @@ use super::{PATIENCE, eventually, holds, project};
 
 const NAMESPACE: &str = "pe-app-system";
 
+/// The platform file that the mounted `ConfigMap` is made from.
+const SHIPPED: &str = "config/manager/platform.yaml";
+
 /// A running manager.
 pub struct Operator {
     process: Companion,
@@ -60,9 +63,6 @@ fn variables(container: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The file that the mounted `ConfigMap` is made from.
-const PLATFORM: &str = "config/manager/platform.yaml";
-
 /// The arguments of the container, with ports that are free on this machine, and a platform file of the project.
 fn flags(container: &Value, platform: &str) -> Vec<String> {
     let flags = container["args"].as_array().unwrap();
@@ -84,7 +84,7 @@ impl Operator {
 
     /// Starts the manager with another platform file of the project.
     pub async fn start_on(cluster: &Cluster, log: &str, platform: &str) -> Self {
-        Self::spawn(cluster, log, (&identity(), platform), |_| ()).await
+        Self::spawn(cluster, log, &identity(), flags(&container(cluster).await, platform), |_| ()).await
     }
 
     /// Starts it as somebody else, with changes to the command line and the environment of the installed one.
@@ -94,19 +94,20 @@ impl Operator {
         identity: &Identity,
         change: impl FnOnce(&mut Command),
     ) -> Self {
-        Self::spawn(cluster, log, (identity, PLATFORM), change).await
+        Self::spawn(cluster, log, identity, flags(&container(cluster).await, SHIPPED), change).await
     }
 
     async fn spawn(
         cluster: &Cluster,
         log: &str,
-        (identity, platform): (&Identity, &str),
+        identity: &Identity,
+        flags: Vec<String>,
         change: impl FnOnce(&mut Command),
     ) -> Self {
         let kubeconfig = cluster.kubeconfig_for(identity).await.unwrap();
         let container = container(cluster).await;
         let mut command = Command::new(env!("CARGO_BIN_EXE_manager"));
-        command.args(flags(&container, platform)).envs(variables(&container)).env("KUBECONFIG", kubeconfig);
+        command.args(flags).envs(variables(&container)).env("KUBECONFIG", kubeconfig);
         change(&mut command);
         let process = cluster.companion(log, &mut command).unwrap();
         let (metrics, probes) = eventually("the manager serves", async || {

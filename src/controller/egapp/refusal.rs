@@ -21,6 +21,15 @@ pub struct Refusal {
     pub advice: &'static str,
 }
 
+/// What to do about a quota, to be put behind the sentence.
+pub const QUOTA_ADVICE: &str = "; free some of the quota or ask for a larger one";
+
+/// Whether the sentence is that of a `ResourceQuota` without room.
+#[must_use]
+pub fn is_quota(sentence: &str) -> bool {
+    sentence.contains("exceeded quota")
+}
+
 /// A right that the authorizer found missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingRight<'a> {
@@ -45,15 +54,6 @@ pub fn missing_right(error: &kube::Error) -> Option<MissingRight<'_>> {
     let (resource, rest) = rest.split_once('"')?;
     let namespace = rest.split_once("in the namespace \"").and_then(|(_, rest)| rest.split_once('"'));
     Some(MissingRight { verb, resource, namespace: namespace.map_or("", |(name, _)| name) })
-}
-
-/// What to do about a quota, to be put behind the sentence.
-pub const QUOTA_ADVICE: &str = "; free some of the quota or ask for a larger one";
-
-/// Whether the sentence is that of a `ResourceQuota` without room.
-#[must_use]
-pub fn is_quota(sentence: &str) -> bool {
-    sentence.contains("exceeded quota")
 }
 
 const TRANSIENT: Disposition = Disposition::Transient { at_least: Duration::ZERO };

@@ -155,8 +155,7 @@ pub fn undecodable(app: &Undecodable, name: &str, message: &str, now: Timestamp)
 pub fn unseen(app: &EGApp, why: &str, now: Timestamp) -> EGAppStatus {
     let told = app.status.clone().unwrap_or_default();
     let (type_, status) = (ConditionType::Ready, ConditionStatus::Unknown);
-    let said = Said::new(Reason::Forbidden, why);
-    let wanted = Wanted { type_, status, said: &said };
+    let wanted = Wanted { type_, status, said: &Said::new(Reason::Forbidden, why) };
     let ready = condition(told.condition(type_), wanted, app.metadata.generation, now);
     let others = told.conditions.iter().filter(|condition| {
         is_our_type(condition)
