@@ -61,7 +61,8 @@ fn check(case: &Path) -> Vec<String> {
 
 /// The pipeline without its two I/O steps.
 fn run(app: &EGApp, observed: &Value) -> (Value, Value) {
-    let workload = validate(app, &Platform::built_in());
+    let platform = Platform::built_in();
+    let workload = validate(app, &platform);
     let children = workload.as_ref().map(desired);
     let wanted = children.as_ref().map_or_else(
         |error| json!({ "error": error.to_string() }),

@@ -1,7 +1,7 @@
 //! What the manager keeps of a pod, in bytes. A process of its own, with the manager's allocator, so that what it grows
 //! by is what was kept. `cargo test --test index_memory -- --nocapture` prints the figures.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where its setting fails")]
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops where its setting fails")]
 #![allow(clippy::print_stdout, reason = "the figures are worth reading")]
 #![cfg(target_os = "linux")]
 

@@ -3,7 +3,7 @@
 //! The semantics are those of client-go's work queue: a key waits at most once, is never worked on twice at the
 //! same time, and a key that is added during its own run is queued again when that run ends. Waiting keys are
 //! served first in, first out, so that a busy object starves nobody; only work that can wait, as the rest of what a
-//! run has begun, is served as if it had come [`COURTESY`] later.
+//! run has begun, is served as if it had come `COURTESY` later.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

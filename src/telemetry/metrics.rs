@@ -41,6 +41,8 @@ pub struct Metrics {
     undecodable: IntGaugeVec,
     watch_errors: IntCounterVec,
     events: IntCounterVec,
+    watch_forbidden: IntGaugeVec,
+    denials: IntCounterVec,
     in_flight: Mutex<Vec<(Arc<InFlight>, Gauge, Gauge)>>,
 }
 
@@ -85,6 +87,16 @@ impl Metrics {
                 "Events told about objects: published, failed (the API server did not take them) or dropped (too many).",
                 &["controller", "result"],
             )?,
+            watch_forbidden: families.gauge(
+                "egapp_watch_forbidden",
+                "1 while the operator may not list or watch that kind in that namespace (empty: the whole cluster).",
+                &["kind", "namespace"],
+            )?,
+            denials: families.counter(
+                "egapp_forbidden_requests_total",
+                "Requests about one object that were refused for a right that the operator has not.",
+                &["verb", "resource", "namespace"],
+            )?,
             in_flight: Mutex::default(),
             registry,
         })
@@ -120,6 +132,18 @@ impl Metrics {
         let [published, failed, dropped] = ["published", "failed", "dropped"]
             .map(|result| self.events.with_label_values(&[controller, result]));
         EventMetrics { published, failed, dropped }
+    }
+
+    /// Series of the right to watch one kind in one namespace; the whole cluster's name is empty.
+    #[must_use]
+    pub fn access(&self, kind: &'static str, namespace: &str) -> AccessMetrics {
+        AccessMetrics { forbidden: self.watch_forbidden.with_label_values(&[kind, namespace]) }
+    }
+
+    /// The counter of requests that were refused for want of a right.
+    #[must_use]
+    pub fn denials(&self) -> DenialMetrics {
+        DenialMetrics { requests: self.denials.clone() }
     }
 
     /// Series of the lease called `name`.
@@ -196,6 +220,37 @@ impl EventMetrics {
     /// There were too many.
     pub fn dropped(&self) {
         self.dropped.inc();
+    }
+}
+
+/// Whether one kind may be watched in one namespace.
+#[derive(Clone)]
+pub struct AccessMetrics {
+    forbidden: IntGauge,
+}
+
+impl AccessMetrics {
+    /// The API server refused a list or watch.
+    pub fn refused(&self) {
+        self.forbidden.set(1);
+    }
+
+    /// A list was received.
+    pub fn granted(&self) {
+        self.forbidden.set(0);
+    }
+}
+
+/// Requests that were refused for want of a right.
+#[derive(Clone)]
+pub struct DenialMetrics {
+    requests: IntCounterVec,
+}
+
+impl DenialMetrics {
+    /// The operator may not `verb` that `resource` in that namespace. Series appear with the first refusal.
+    pub fn denied(&self, verb: &str, resource: &str, namespace: &str) {
+        self.requests.with_label_values(&[verb, resource, namespace]).inc();
     }
 }
 

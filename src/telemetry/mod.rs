@@ -18,6 +18,8 @@ mod request_metrics;
 pub use chain::Chain;
 pub use controller_metrics::{ActiveWorker, ControllerMetrics, Outcome};
 pub use logging::{Encoder, LogLevel, LogOptions, TimeEncoding, UnknownLevel, init_logging};
-pub use metrics::{EventMetrics, LeaderMetrics, Metrics, MetricsError, WatchMetrics};
+pub use metrics::{
+    AccessMetrics, DenialMetrics, EventMetrics, LeaderMetrics, Metrics, MetricsError, WatchMetrics,
+};
 pub use queue_metrics::{QueueMetrics, TakenItem};
 pub use request_metrics::{RequestMetrics, RequestMetricsLayer};

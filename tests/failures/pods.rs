@@ -119,13 +119,23 @@ async fn an_app_that_never_becomes_ready_is_told_when_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn an_app_that_never_starts_is_told_by_its_startup_probe() {
+async fn an_app_that_never_starts_is_told_by_its_startup_probe_however_often_it_is_killed_for_that() {
     let probe = json!({ "exec": { "command": ["true"] }, "periodSeconds": 1, "failureThreshold": 2 });
     let mut spec = running(&Failure::NeverStarted.image(), 1);
     spec["startupProbe"] = probe;
     let app = app_of(&spec).await;
     let message = failing(&app, "ProbeFailing").await;
     assert_eq!(message, "container app runs, but the command of spec.startupProbe does not succeed");
+    let mark = app.cluster.audit_mark().unwrap();
+    eventually("it was restarted three times", async || {
+        let pods = app.items("pods").await;
+        let restarts = pods[0]["status"]["containerStatuses"][0]["restartCount"].as_i64();
+        holds(restarts >= Some(3), || format!("{pods:#?}"))
+    })
+    .await;
+    assert_eq!(failing(&app, "ProbeFailing").await, message);
+    let writes = app.cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace).writes();
+    assert_eq!(writes.count(), 0, "{writes:#?}");
     fix(&app).await;
 }
 

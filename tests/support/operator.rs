@@ -12,6 +12,9 @@ use super::{PATIENCE, eventually, holds, project};
 
 const NAMESPACE: &str = "pe-app-system";
 
+/// The platform file that the mounted `ConfigMap` is made from.
+const SHIPPED: &str = "config/manager/platform.yaml";
+
 /// A running manager.
 pub struct Operator {
     process: Companion,
@@ -24,22 +27,45 @@ pub fn user() -> String {
     identity().user_name()
 }
 
-fn identity() -> Identity {
+/// The manager's ServiceAccount.
+pub fn identity() -> Identity {
     Identity::service_account(NAMESPACE, "pe-app-controller-manager")
 }
 
 /// Applies `config/default`, as `make deploy` does. kwok runs no container, so the manager's own pod does nothing.
 pub async fn install(cluster: &Cluster) {
-    let config = project("config/default");
-    cluster.kubectl(["apply", "--server-side", "-k", config.to_str().unwrap()]).await.unwrap();
+    install_from(cluster, "config/default").await;
 }
 
-/// The arguments of the installed Deployment, with ports that are free on this machine, and a platform file of the
-/// project.
-async fn flags(cluster: &Cluster, platform: &str) -> Vec<String> {
+/// The same from another kustomization.
+pub async fn install_from(cluster: &Cluster, config: &str) {
+    cluster.kubectl(["apply", "--server-side", "-k", project(config).to_str().unwrap()]).await.unwrap();
+}
+
+/// The manager's container as it is installed.
+async fn container(cluster: &Cluster) -> Value {
     let name = "pe-app-controller-manager";
     let deployment = cluster.kubectl_json(["-n", NAMESPACE, "get", "deployment", name]).await.unwrap();
-    let flags = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap();
+    deployment["spec"]["template"]["spec"]["containers"][0].clone()
+}
+
+/// The variables that the kubelet would set.
+fn variables(container: &Value) -> Vec<(String, String)> {
+    let variables = container["env"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let value = |variable: &Value| match variable["valueFrom"]["fieldRef"]["fieldPath"].as_str() {
+        Some("metadata.namespace") => NAMESPACE.to_owned(),
+        Some(path) => panic!("nobody knows {path} here"),
+        None => variable["value"].as_str().unwrap().to_owned(),
+    };
+    variables
+        .iter()
+        .map(|variable| (variable["name"].as_str().unwrap().to_owned(), value(variable)))
+        .collect()
+}
+
+/// The arguments of the container, with ports that are free on this machine, and a platform file of the project.
+fn flags(container: &Value, platform: &str) -> Vec<String> {
+    let flags = container["args"].as_array().unwrap();
     let localize = |flag: &Value| match flag.as_str().unwrap().split_once('=') {
         Some((name, _)) if name.ends_with("bind-address") => format!("{name}=127.0.0.1:0"),
         Some((name, "/etc/pe-app/platform.yaml")) => {
@@ -53,14 +79,36 @@ async fn flags(cluster: &Cluster, platform: &str) -> Vec<String> {
 impl Operator {
     /// Starts the manager with the platform file that is shipped, and waits until it serves.
     pub async fn start(cluster: &Cluster, log: &str) -> Self {
-        Self::start_on(cluster, log, "config/manager/platform.yaml").await
+        Self::start_with(cluster, log, &identity(), |_| ()).await
     }
 
     /// Starts the manager with another platform file of the project.
     pub async fn start_on(cluster: &Cluster, log: &str, platform: &str) -> Self {
-        let kubeconfig = cluster.kubeconfig_for(&identity()).await.unwrap();
+        Self::spawn(cluster, log, &identity(), flags(&container(cluster).await, platform), |_| ()).await
+    }
+
+    /// Starts it as somebody else, with changes to the command line and the environment of the installed one.
+    pub async fn start_with(
+        cluster: &Cluster,
+        log: &str,
+        identity: &Identity,
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
+        Self::spawn(cluster, log, identity, flags(&container(cluster).await, SHIPPED), change).await
+    }
+
+    async fn spawn(
+        cluster: &Cluster,
+        log: &str,
+        identity: &Identity,
+        flags: Vec<String>,
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
+        let kubeconfig = cluster.kubeconfig_for(identity).await.unwrap();
+        let container = container(cluster).await;
         let mut command = Command::new(env!("CARGO_BIN_EXE_manager"));
-        command.args(flags(cluster, platform).await).env("KUBECONFIG", kubeconfig);
+        command.args(flags).envs(variables(&container)).env("KUBECONFIG", kubeconfig);
+        change(&mut command);
         let process = cluster.companion(log, &mut command).unwrap();
         let (metrics, probes) = eventually("the manager serves", async || {
             let text = std::fs::read_to_string(process.log()).unwrap_or_default();

@@ -6,6 +6,7 @@ use super::cluster::Cluster;
 use super::memory::{Memories, Memory};
 use super::news;
 use super::pace::Pace;
+use super::sync::Sync;
 use crate::controller::events::{Events, News};
 use crate::controller::key::ObjectKey;
 use crate::platform::Platform;
@@ -15,6 +16,8 @@ use crate::telemetry::{ControllerMetrics, WatchMetrics};
 pub struct Context {
     /// Local copies and writes.
     pub cluster: Cluster,
+    /// How complete the copies are.
+    pub sync: Sync,
     /// What the words of a spec mean.
     pub platform: Arc<Platform>,
     /// Counters of this controller.

@@ -50,7 +50,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
     if advance.is_gone {
         return Pass::default();
     }
-    let observed = observe(&ctx.cluster.caches, key, uid);
+    let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
     let outcome = match &advance.failure {
         Some(error) => Outcome::Failed(error),
         None if app.spec.suspend => Outcome::Suspended,
@@ -88,7 +88,8 @@ async fn terminating(
     }
     let workload = validate(app, &ctx.platform).ok();
     let made_of = workload.map(|Workload { image, resources, .. }| MadeOf { image, resources });
-    let observed = observe(&ctx.cluster.caches, key, app.metadata.uid.as_deref().unwrap_or_default());
+    let uid = app.metadata.uid.as_deref().unwrap_or_default();
+    let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
     let verdict = status(app, made_of.as_ref(), &observed, Outcome::Terminating, now);
     match write_status(ctx, key, app, verdict, memory).await {
         Ok(requeue) => Pass { requeue, error: None },
@@ -116,7 +117,8 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
         Err(error) => return refused(key, generation, memory, error.into()),
     };
     let made_of = Some(MadeOf { image: workload.image.clone(), resources: workload.resources.clone() });
-    let observed = observe(&ctx.cluster.caches, key, app.metadata.uid.as_deref().unwrap_or_default());
+    let uid = app.metadata.uid.as_deref().unwrap_or_default();
+    let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
     if app.spec.suspend || memory.is_in_sync(app, &observed) {
         return Advance { made_of, ..Advance::default() };
     }

@@ -16,7 +16,7 @@ use super::memory::Memory;
 use super::news;
 use super::pace;
 use super::reconcile::Pass;
-use super::status::{Urgency, Verdict, is_our_type, says, undecodable};
+use super::status::{Urgency, Verdict, is_our_type, says, undecodable, unseen};
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
 use egapp_api::v1alpha1::{EGApp, EGAppStatus, Reason};
@@ -117,6 +117,25 @@ fn status_patch(uid: &str, status: &Value) -> Value {
         "metadata": { "uid": uid },
         "status": status,
     })
+}
+
+/// Reports an EGApp in an area of which some kind may not be seen: in its conditions, and nothing else is touched.
+pub async fn report_unseen(
+    ctx: &Context,
+    key: &ObjectKey,
+    app: &EGApp,
+    why: &str,
+    memory: &mut Memory,
+) -> Pass {
+    if app.metadata.deletion_timestamp.is_some() {
+        return Pass::default();
+    }
+    let status = unseen(app, why, Timestamp::now());
+    let verdict = Verdict { status, urgency: Urgency::Settled, changes_in: None };
+    match write_status(ctx, key, app, verdict, memory).await {
+        Ok(requeue) => Pass { requeue, error: None },
+        Err((error, requeue)) => Pass { requeue, error: Some(error) },
+    }
 }
 
 /// Reports an EGApp that this release cannot decode: in the log, and in its conditions if the API server lets us.

@@ -10,21 +10,21 @@ use egapp_api::v1alpha1::{EGApp, EGAppSpec, EffectiveResources, Environment, Fra
 
 /// Everything that the children are made from. Whoever holds one can build them without a further check.
 #[derive(Clone, Debug)]
-pub struct Workload {
+pub struct Workload<'a> {
     /// The EGApp's name, a valid label value; also the name of every child.
-    pub name: String,
+    pub name: &'a str,
     /// The EGApp's namespace.
-    pub namespace: String,
+    pub namespace: &'a str,
     /// The reference that makes the EGApp the controller of its children.
     pub owner: OwnerReference,
     /// The spec: no word in it is `Unknown`, and `replicaCount` is zero or more.
-    pub spec: EGAppSpec,
+    pub spec: &'a EGAppSpec,
     /// What the framework needs.
-    pub profile: FrameworkProfile,
+    pub profile: &'a FrameworkProfile,
     /// How careful the environment is.
-    pub policy: EnvironmentPolicy,
+    pub policy: &'a EnvironmentPolicy,
     /// Label key by which a catalogue finds the app's objects.
-    pub catalog_label: Option<String>,
+    pub catalog_label: Option<&'a str>,
     /// Resources of one replica.
     pub resources: EffectiveResources,
     /// What runs.
@@ -85,9 +85,9 @@ pub enum SpecError {
 ///
 /// # Errors
 /// When a word is unknown, or a value cannot be mapped.
-pub fn validate(app: &EGApp, platform: &Platform) -> Result<Workload, SpecError> {
+pub fn validate<'a>(app: &'a EGApp, platform: &'a Platform) -> Result<Workload<'a>, SpecError> {
     let spec = &app.spec;
-    let name = app.metadata.name.clone().unwrap_or_default();
+    let name = app.metadata.name.as_deref().unwrap_or_default();
     if name.len() > 63 {
         return Err(SpecError::NameTooLong { length: name.len() });
     }
@@ -101,15 +101,15 @@ pub fn validate(app: &EGApp, platform: &Platform) -> Result<Workload, SpecError>
         platform.environment(spec.environment).ok_or_else(|| unknown("environment", &Environment::ALL))?;
     Ok(Workload {
         name,
-        namespace: app.metadata.namespace.clone().unwrap_or_default(),
+        namespace: app.metadata.namespace.as_deref().unwrap_or_default(),
         owner: owner_reference(app)?,
-        profile: profile.clone(),
-        policy: policy.clone(),
-        catalog_label: platform.catalog_label().map(str::to_owned),
+        profile,
+        policy,
+        catalog_label: platform.catalog_label(),
         resources: resources::effective(size, spec.resources.as_ref()),
         image: resolve_image(app, platform)?,
         port: listens(spec).then(|| spec.port.unwrap_or(profile.port)),
-        spec: spec.clone(),
+        spec,
     })
 }
 

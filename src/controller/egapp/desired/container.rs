@@ -13,7 +13,7 @@ use super::super::validate::{Image, Workload};
 use super::{env, probes};
 
 /// The container `app`.
-pub(super) fn container(workload: &Workload) -> Container {
+pub(super) fn container(workload: &Workload<'_>) -> Container {
     let Image { reference, command, args, .. } = &workload.image;
     let some = |words: &[String]| (!words.is_empty()).then(|| words.to_vec());
     let env_from = env::env_from(workload);
@@ -45,7 +45,7 @@ fn container_port(port: i32) -> ContainerPort {
     }
 }
 
-fn resources(workload: &Workload) -> ResourceRequirements {
+fn resources(workload: &Workload<'_>) -> ResourceRequirements {
     let quantities = |amounts: &BTreeMap<String, String>| {
         amounts.iter().map(|(resource, amount)| (resource.clone(), Quantity(amount.clone()))).collect()
     };
@@ -57,7 +57,7 @@ fn resources(workload: &Workload) -> ResourceRequirements {
 }
 
 /// The pod serves on while load balancers learn of its end (KEP-3960): without it a rolling update drops requests.
-fn pre_stop(workload: &Workload) -> Option<Lifecycle> {
+fn pre_stop(workload: &Workload<'_>) -> Option<Lifecycle> {
     let seconds = i64::from(workload.policy.pre_stop_seconds);
     (seconds > 0).then(|| Lifecycle {
         pre_stop: Some(LifecycleHandler {

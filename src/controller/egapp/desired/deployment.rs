@@ -11,7 +11,7 @@ use super::{metadata, pod};
 const REVISION_HISTORY_LIMIT: i32 = 5;
 
 /// The Deployment of a workload.
-pub(super) fn desired_deployment(workload: &Workload) -> Deployment {
+pub(super) fn desired_deployment(workload: &Workload<'_>) -> Deployment {
     let policy = &workload.policy;
     Deployment {
         metadata: metadata(workload),
@@ -30,7 +30,7 @@ pub(super) fn desired_deployment(workload: &Workload) -> Deployment {
             paused: Some(false),
             revision_history_limit: Some(REVISION_HISTORY_LIMIT),
             selector: LabelSelector {
-                match_labels: Some(names::selector(&workload.name)),
+                match_labels: Some(names::selector(workload.name)),
                 ..LabelSelector::default()
             },
             template: pod::pod_template(workload),

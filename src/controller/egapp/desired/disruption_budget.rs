@@ -12,13 +12,13 @@ use super::metadata;
 ///
 /// One pod may always go, at any replica count: a budget that lets none go blocks every drain. Pods that are not
 /// healthy may always go, or a broken app would block drains for ever (KEP-3017).
-pub(super) fn desired_disruption_budget(workload: &Workload) -> Option<PodDisruptionBudget> {
+pub(super) fn desired_disruption_budget(workload: &Workload<'_>) -> Option<PodDisruptionBudget> {
     workload.policy.pod_disruption_budget.then(|| PodDisruptionBudget {
         metadata: metadata(workload),
         spec: Some(PodDisruptionBudgetSpec {
             max_unavailable: Some(IntOrString::Int(1)),
             selector: Some(LabelSelector {
-                match_labels: Some(names::selector(&workload.name)),
+                match_labels: Some(names::selector(workload.name)),
                 ..LabelSelector::default()
             }),
             unhealthy_pod_eviction_policy: Some("AlwaysAllow".to_owned()),

@@ -12,7 +12,7 @@ use egapp_api::v1alpha1 as api;
 /// All variables in the order that counts: a value can use `$(NAME)` of an earlier one, so who the pod is comes first,
 /// then the framework's and the app's identity, then the user's as they wrote them. A variable of the user's takes
 /// the place of ours of the same name.
-pub(super) fn env(workload: &Workload) -> Vec<EnvVar> {
+pub(super) fn env(workload: &Workload<'_>) -> Vec<EnvVar> {
     let users = &workload.spec.env;
     let is_ours = |variable: &EnvVar| users.iter().all(|user| user.name != variable.name);
     let pod = [from_field("POD_NAME", "metadata.name"), from_field("POD_NAMESPACE", "metadata.namespace")];
@@ -25,7 +25,7 @@ pub(super) fn env(workload: &Workload) -> Vec<EnvVar> {
 }
 
 /// Whole ConfigMaps and Secrets, in the user's order.
-pub(super) fn env_from(workload: &Workload) -> Vec<EnvFromSource> {
+pub(super) fn env_from(workload: &Workload<'_>) -> Vec<EnvFromSource> {
     let convert = |source: &api::EnvFromSource| EnvFromSource {
         prefix: source.prefix.clone().filter(|prefix| !prefix.is_empty()),
         config_map_ref: source
@@ -40,7 +40,7 @@ pub(super) fn env_from(workload: &Workload) -> Vec<EnvFromSource> {
     workload.spec.env_from.iter().map(convert).collect()
 }
 
-fn profile(workload: &Workload) -> Vec<EnvVar> {
+fn profile(workload: &Workload<'_>) -> Vec<EnvVar> {
     let mut variables: Vec<_> =
         workload.profile.env.iter().map(|(name, value)| literal(name, value.to_owned())).collect();
     if workload.profile.go_mem_limit {
@@ -56,19 +56,19 @@ fn profile(workload: &Workload) -> Vec<EnvVar> {
 }
 
 /// Who the app is, also in OpenTelemetry's words (semantic conventions for resources).
-fn identity(workload: &Workload) -> Vec<EnvVar> {
-    let (spec, namespace) = (&workload.spec, &workload.namespace);
+fn identity(workload: &Workload<'_>) -> Vec<EnvVar> {
+    let (spec, namespace) = (workload.spec, workload.namespace);
     let attributes = format!(
         "service.namespace={namespace},deployment.environment.name={},k8s.namespace.name={namespace},\
          k8s.deployment.name={},k8s.pod.name=$(POD_NAME)",
         spec.environment, workload.name,
     );
-    let mut variables = vec![literal("EGAPP_NAME", workload.name.clone())];
+    let mut variables = vec![literal("EGAPP_NAME", workload.name.to_owned())];
     variables.extend(spec.app_id.clone().map(|app_id| literal("EGAPP_APP_ID", app_id)));
     variables.extend([
         literal("EGAPP_FRAMEWORK", spec.framework.to_string()),
         literal("EGAPP_ENVIRONMENT", spec.environment.to_string()),
-        literal("OTEL_SERVICE_NAME", workload.name.clone()),
+        literal("OTEL_SERVICE_NAME", workload.name.to_owned()),
         literal("OTEL_RESOURCE_ATTRIBUTES", attributes),
     ]);
     variables

@@ -7,12 +7,12 @@ use super::super::validate::Workload;
 use egapp_api::labels;
 
 /// The selector's labels, the recommended ones of Kubernetes, and our own, none of which selects anything.
-pub(super) fn labels(workload: &Workload) -> BTreeMap<String, String> {
-    let spec = &workload.spec;
+pub(super) fn labels(workload: &Workload<'_>) -> BTreeMap<String, String> {
+    let spec = workload.spec;
     let app_id = spec.app_id.as_deref();
     let descriptive = [
-        ("app.kubernetes.io/name", Some(workload.name.as_str())),
-        ("app.kubernetes.io/instance", Some(workload.name.as_str())),
+        ("app.kubernetes.io/name", Some(workload.name)),
+        ("app.kubernetes.io/instance", Some(workload.name)),
         ("app.kubernetes.io/part-of", app_id),
         ("app.kubernetes.io/managed-by", Some(names::MANAGED_BY)),
         (labels::APP_ID, app_id),
@@ -20,11 +20,11 @@ pub(super) fn labels(workload: &Workload) -> BTreeMap<String, String> {
         (labels::ENVIRONMENT, Some(spec.environment.as_str())),
         (labels::INSTANCE_TYPE, Some(spec.instance_type.as_str())),
     ];
-    let catalog = workload.catalog_label.as_deref().map(|key| (key, app_id));
+    let catalog = workload.catalog_label.map(|key| (key, app_id));
     let described = catalog
         .into_iter()
         .chain(descriptive)
         .filter_map(|(key, value)| Some((key.to_owned(), value?.to_owned())));
     // The selector comes last: no catalogue's key may change it.
-    described.chain(names::selector(&workload.name)).collect()
+    described.chain(names::selector(workload.name)).collect()
 }

@@ -34,7 +34,7 @@ pub struct Children {
 
 /// The children of a workload.
 #[must_use]
-pub fn desired(workload: &Workload) -> Children {
+pub fn desired(workload: &Workload<'_>) -> Children {
     Children {
         deployment: Box::new(stamped(deployment::desired_deployment(workload))),
         service: service::desired_service(workload).map(stamped).map(Box::new),
@@ -43,10 +43,10 @@ pub fn desired(workload: &Workload) -> Children {
 }
 
 /// Name, owner and labels of a child.
-fn metadata(workload: &Workload) -> ObjectMeta {
+fn metadata(workload: &Workload<'_>) -> ObjectMeta {
     ObjectMeta {
-        name: Some(workload.name.clone()),
-        namespace: Some(workload.namespace.clone()),
+        name: Some(workload.name.to_owned()),
+        namespace: Some(workload.namespace.to_owned()),
         labels: Some(labels::labels(workload)),
         owner_references: Some(vec![workload.owner.clone()]),
         ..ObjectMeta::default()

@@ -18,7 +18,7 @@ const GRACE_SECONDS: i64 = 30;
 const TOPOLOGY_KEYS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
 
 /// The template of a workload's pods.
-pub(super) fn pod_template(workload: &Workload) -> PodTemplateSpec {
+pub(super) fn pod_template(workload: &Workload<'_>) -> PodTemplateSpec {
     let restarted_at = workload.spec.restarted_at.clone();
     PodTemplateSpec {
         metadata: Some(ObjectMeta {
@@ -30,8 +30,8 @@ pub(super) fn pod_template(workload: &Workload) -> PodTemplateSpec {
     }
 }
 
-fn pod_spec(workload: &Workload) -> PodSpec {
-    let spec = &workload.spec;
+fn pod_spec(workload: &Workload<'_>) -> PodSpec {
+    let spec = workload.spec;
     let secrets =
         spec.image_pull_secrets.iter().map(|secret| LocalObjectReference { name: secret.name.clone() });
     let secrets: Vec<_> = secrets.collect();
@@ -63,9 +63,9 @@ fn pod_spec(workload: &Workload) -> PodSpec {
 }
 
 /// A wish, not a demand: a cluster with one node or one zone still runs every replica.
-fn spread(workload: &Workload) -> Vec<TopologySpreadConstraint> {
+fn spread(workload: &Workload<'_>) -> Vec<TopologySpreadConstraint> {
     let selector =
-        LabelSelector { match_labels: Some(names::selector(&workload.name)), ..LabelSelector::default() };
+        LabelSelector { match_labels: Some(names::selector(workload.name)), ..LabelSelector::default() };
     TOPOLOGY_KEYS
         .map(|key| TopologySpreadConstraint {
             max_skew: 1,

@@ -12,12 +12,12 @@ use egapp_api::v1alpha1 as api;
 const PERIOD_SECONDS: i32 = 2;
 
 /// The user's, else none: what restarts a container is for those to say who know it.
-pub(super) fn liveness(workload: &Workload) -> Option<Probe> {
+pub(super) fn liveness(workload: &Workload<'_>) -> Option<Probe> {
     workload.spec.liveness_probe.as_ref().map(|probe| users(workload, probe))
 }
 
 /// The user's, else a connection to the port.
-pub(super) fn readiness(workload: &Workload) -> Option<Probe> {
+pub(super) fn readiness(workload: &Workload<'_>) -> Option<Probe> {
     match &workload.spec.readiness_probe {
         Some(probe) => Some(users(workload, probe)),
         None => workload.port.map(|port| connection(port, DEFAULT_FAILURES)),
@@ -25,7 +25,7 @@ pub(super) fn readiness(workload: &Workload) -> Option<Probe> {
 }
 
 /// The user's, else a connection to the port for as long as the framework may take to start.
-pub(super) fn startup(workload: &Workload) -> Option<Probe> {
+pub(super) fn startup(workload: &Workload<'_>) -> Option<Probe> {
     let tries = workload.profile.startup_seconds.saturating_add(PERIOD_SECONDS - 1) / PERIOD_SECONDS;
     match &workload.spec.startup_probe {
         Some(probe) => Some(users(workload, probe)),
@@ -47,7 +47,7 @@ fn connection(port: i32, failures: i32) -> Probe {
     }
 }
 
-fn users(workload: &Workload, probe: &api::Probe) -> Probe {
+fn users(workload: &Workload<'_>, probe: &api::Probe) -> Probe {
     let own_port = workload.port.unwrap_or(workload.profile.port);
     let port = |port: Option<i32>| port.unwrap_or(own_port);
     Probe {

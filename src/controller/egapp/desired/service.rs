@@ -8,13 +8,13 @@ use super::super::validate::Workload;
 use super::metadata;
 
 /// The Service of a workload that wants one.
-pub(super) fn desired_service(workload: &Workload) -> Option<Service> {
+pub(super) fn desired_service(workload: &Workload<'_>) -> Option<Service> {
     let target = workload.port.filter(|_| workload.spec.service.enabled)?;
     Some(Service {
         metadata: metadata(workload),
         spec: Some(ServiceSpec {
             type_: Some("ClusterIP".to_owned()),
-            selector: Some(names::selector(&workload.name)),
+            selector: Some(names::selector(workload.name)),
             ports: Some(vec![ServicePort {
                 name: Some(names::PORT.to_owned()),
                 port: workload.spec.service.port,
