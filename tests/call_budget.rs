@@ -12,7 +12,7 @@ use cluster::{AuditEvents, AuditMark, Cluster};
 use serde_json::{Value, json};
 use support::app::with_image;
 use support::operator::{event_requests, install, requests_when_quiet, user};
-use support::{App, Operator, full_with_crd};
+use support::{App, Operator, eventually, full_with_crd, holds};
 
 #[tokio::test]
 async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_rights_alone() {
@@ -32,19 +32,19 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
         "create",
     );
     let mut told = Told::default();
-    told.are(&app, mark, &["Created", "RolledOut"]).await;
+    told.are(&app, mark, &["Created", "RolledOut"], &[]).await;
 
     let mark = cluster.audit_mark().unwrap();
     app.kubectl(&["scale", "egapp/web", "--replicas=3"]).await;
     app.until("three pods", |app| app["status"]["pods"].as_array().is_some_and(|pods| pods.len() == 3)).await;
     assert_requests(&requests_when_quiet(&cluster, mark).await, &["deployments"], QUICK, "scale");
-    told.are(&app, mark, &["Scaled"]).await;
+    told.are(&app, mark, &["Scaled"], &[]).await;
 
     let mark = cluster.audit_mark().unwrap();
     app.patch(&json!({ "spec": { "image": "registry.example.com/team/web:2" } })).await;
     app.wait_ready().await;
     assert_requests(&requests_when_quiet(&cluster, mark).await, &["deployments"], QUICK, "image");
-    told.are(&app, mark, &["RolledOut"]).await;
+    told.are(&app, mark, &["RolledOut"], &[]).await;
 
     another_environment_and_back(&app, &mut told).await;
     drift_twice(&app, &mut told).await;
@@ -55,7 +55,7 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
         &requests_when_quiet(&cluster, mark).await.filter(|event| event.verb != "watch"),
         "a steady minute",
     );
-    told.are(&app, mark, &[]).await;
+    told.are(&app, mark, &[], &[]).await;
 
     operator.stop().await;
     let mark = cluster.audit_mark().unwrap();
@@ -64,7 +64,7 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
     let restart = requests_when_quiet(&cluster, mark).await;
     assert_none(&restart.clone().writes(), "restart");
     assert_none(&restart.verb("get"), "restart");
-    told.are(&app, mark, &[]).await;
+    told.are(&app, mark, &[], &[]).await;
 
     let mark = cluster.audit_mark().unwrap();
     app.kubectl(&["delete", "deployment/web"]).await;
@@ -73,7 +73,7 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
     let recreated = requests_when_quiet(&cluster, mark).await;
     assert_eq!(recreated.clone().resource("deployments").writes().count(), 1, "{recreated:#?}");
     assert_eq!(recreated.verb("get").count(), 1, "one look whether the EGApp still lives");
-    told.are(&app, mark, &["Repaired"]).await;
+    told.are(&app, mark, &["Repaired"], &[]).await;
 
     let mark = cluster.audit_mark().unwrap();
     app.kubectl(&["delete", "egapp/web"]).await;
@@ -92,7 +92,7 @@ async fn another_environment_and_back(app: &App<'_>, told: &mut Told) {
     app.wait_ready().await;
     let all = ["deployments", "services", "poddisruptionbudgets"];
     assert_requests(&requests_when_quiet(cluster, mark).await, &all, SLOW, "environment");
-    told.are(app, mark, &["RolledOut"]).await;
+    told.are(app, mark, &[], &["RolledOut"]).await;
 
     let mark = cluster.audit_mark().unwrap();
     app.patch(&json!({ "spec": { "environment": "dev" } })).await;
@@ -101,12 +101,12 @@ async fn another_environment_and_back(app: &App<'_>, told: &mut Told) {
     assert_eq!(back.clone().verb("delete").resource("poddisruptionbudgets").count(), 1, "{back:#?}");
     let rest = back.filter(|event| event.verb != "delete");
     assert_requests(&rest, &["deployments", "services"], SLOW, "environment back");
-    told.are(app, mark, &["Deleted", "RolledOut"]).await;
+    told.are(app, mark, &["Deleted"], &["RolledOut"]).await;
 }
 
-/// The second time, the event of the first is counted up.
 async fn drift_twice(app: &App<'_>, told: &mut Told) {
-    for (reasons, verb) in [(&["Repaired"][..], "create"), (&[], "patch")] {
+    let repaired: &[_] = &["Repaired"];
+    for (new, again) in [(repaired, &[][..]), (&[], repaired)] {
         let mark = app.cluster.audit_mark().unwrap();
         app.kubectl(&["scale", "deployment/web", "--replicas=9"]).await;
         app.until_deployment("healed", |live| live["spec"]["replicas"] == 3).await;
@@ -116,26 +116,25 @@ async fn drift_twice(app: &App<'_>, told: &mut Told) {
             drift.count() <= 3,
             "one apply, and what status the pods' coming and going is worth: {drift:#?}"
         );
-        told.reasons.extend(reasons);
-        app.told(&told.reasons).await;
-        let events = event_requests(app.cluster, mark);
-        assert_eq!((events.count(), events.clone().verb(verb).count()), (1, 1), "{events:#?}");
+        told.are(app, mark, new, again).await;
     }
 }
 
 /// The reasons of all events so far.
 #[derive(Default)]
-struct Told {
-    reasons: Vec<&'static str>,
-}
+struct Told(Vec<&'static str>);
 
 impl Told {
-    /// Since `mark` these events were told, with one request each.
-    async fn are(&mut self, app: &App<'_>, mark: AuditMark, reasons: &[&'static str]) {
-        self.reasons.extend(reasons);
-        app.told(&self.reasons).await;
-        let requests = event_requests(app.cluster, mark);
-        assert_eq!(requests.count(), reasons.len(), "{reasons:?}: {requests:#?}");
+    /// Since `mark` the `new` events were made, and those told `again` counted up, with a request each.
+    async fn are(&mut self, app: &App<'_>, mark: AuditMark, new: &[&'static str], again: &[&'static str]) {
+        self.0.extend(new);
+        app.told(&self.0).await;
+        eventually("every event has its request", async || {
+            let requests = event_requests(app.cluster, mark);
+            let counts = ["create", "patch"].map(|verb| requests.clone().verb(verb).count());
+            holds(counts == [new.len(), again.len()], || format!("{new:?} {again:?}: {requests:#?}"))
+        })
+        .await;
     }
 }
 

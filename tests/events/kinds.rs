@@ -108,10 +108,17 @@ async fn an_image_without_a_version_in_prod_is_a_warning_once() {
     let app = App::ready(cluster().await, "web", &spec).await;
     app.told(&["Created", "RolledOut"]).await;
     app.patch(&json!({ "spec": { "environment": "prod" } })).await;
-    let events = app.told(&["Created", "RolledOut", "UntaggedImage", "RolledOut"]).await;
+    let events = app.told(&["Created", "RolledOut", "UntaggedImage"]).await;
     assert_eq!(events[2]["type"], "Warning");
+    app.wait_ready().await;
     app.patch(&json!({ "spec": { "env": [{ "name": "A", "value": "1" }] } })).await;
-    app.told(&["Created", "RolledOut", "UntaggedImage", "RolledOut"]).await;
+    eventually("three rollouts", async || {
+        let events = app.events().await;
+        holds(events[1]["series"]["count"] == 3, || format!("{events:#?}"))
+    })
+    .await;
+    let events = app.told(&["Created", "RolledOut", "UntaggedImage"]).await;
+    assert_eq!(events[2]["series"], Value::Null, "another variable is no news of the image");
 }
 
 #[tokio::test]

@@ -134,7 +134,7 @@ async fn an_app_that_never_starts_is_told_by_its_startup_probe_however_often_it_
     })
     .await;
     assert_eq!(failing(&app, "ProbeFailing").await, message);
-    let writes = app.cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace).writes();
+    let writes = requests(app.cluster, mark).namespace(&app.namespace).writes();
     assert_eq!(writes.count(), 0, "{writes:#?}");
     fix(&app).await;
 }

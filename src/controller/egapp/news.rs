@@ -141,7 +141,7 @@ pub fn rolls(found: &[Found]) -> bool {
 
 /// The news in what was done to the children.
 #[must_use]
-pub fn of_children(found: &[Found], workload: &Workload) -> Vec<News> {
+pub fn of_children(found: &[Found], workload: &Workload<'_>) -> Vec<News> {
     let name = &workload.name;
     let news = found.iter().map(|found| match found {
         Found::Applied(change) => of_change(change, workload),
@@ -155,7 +155,7 @@ pub fn of_children(found: &[Found], workload: &Workload) -> Vec<News> {
     news.flatten().collect()
 }
 
-fn of_change(change: &Change, workload: &Workload) -> Vec<News> {
+fn of_change(change: &Change, workload: &Workload<'_>) -> Vec<News> {
     let (name, Change { kind, before, after, drift }) = (&workload.name, change);
     let done = match (drift, before) {
         (Some(_), None) => {
@@ -177,7 +177,7 @@ fn of_change(change: &Change, workload: &Workload) -> Vec<News> {
 }
 
 /// What people should know of the image that is put to work.
-fn of_image(workload: &Workload) -> Option<News> {
+fn of_image(workload: &Workload<'_>) -> Option<News> {
     let (image, environment) = (&workload.image, workload.spec.environment);
     if image.is_starter && environment != Environment::Dev {
         let note = format!(

@@ -1,4 +1,5 @@
 use super::*;
+use crate::controller::egapp::validate::validate;
 use crate::platform::Platform;
 use serde_json::json;
 
@@ -23,13 +24,13 @@ fn failing(reason: &str, message: &str) -> EGAppStatus {
     status(reason, message, Some((reason, message)))
 }
 
-fn workload(environment: &str, image: Option<&str>) -> Workload {
+fn of(found: &[Found], environment: &str, image: Option<&str>) -> Vec<News> {
     let app = serde_json::from_value(json!({
         "apiVersion": "egplatform.platform.evillgenius.com/v1alpha1", "kind": "EGApp",
         "metadata": { "name": "web", "namespace": "team", "uid": "u" },
         "spec": { "framework": "go", "environment": environment, "image": image },
     }));
-    super::super::validate::validate(&app.unwrap(), &Platform::load(None).unwrap()).unwrap()
+    of_children(found, &validate(&app.unwrap(), &Platform::load(None).unwrap()).unwrap())
 }
 
 fn facts(replicas: i64, image: &str) -> Facts {
@@ -46,7 +47,7 @@ fn applied(before: Option<Facts>, after: Facts, drift: Option<&str>) -> [Found; 
 }
 
 fn told(found: &[Found]) -> Vec<(String, String)> {
-    let news = of_children(found, &workload("prod", Some("web:1"))).into_iter();
+    let news = of(found, "prod", Some("web:1")).into_iter();
     news.map(|news| (news.reason, news.note)).collect()
 }
 
@@ -119,7 +120,7 @@ fn only_a_new_wish_for_the_pods_makes_a_rollout() {
 fn an_image_without_a_version_is_told_in_prod_when_it_is_put_to_work() {
     let reasons = |environment, image, before| {
         let after = Facts { environment: Some(String::from(environment)), ..facts(1, "web") };
-        let news = of_children(&applied(before, after, None), &workload(environment, image));
+        let news = of(&applied(before, after, None), environment, image);
         news.into_iter()
             .filter(|news| news.type_ == Type::Warning)
             .map(|news| news.reason)
