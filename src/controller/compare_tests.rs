@@ -57,6 +57,16 @@ fn quantities_are_compared_by_value_and_only_where_quantities_stand() {
 }
 
 #[test]
+fn no_name_of_a_variable_or_a_label_makes_its_value_a_quantity() {
+    for name in ["a.limits[", "limits", "requests", ".requests", "x.limits.y"] {
+        let env = |value: &str| json!({ "env": [{ "name": name, "value": value }] });
+        assert_differs(&format!("env[{name}].value"), &env("1"), &env("1000m"));
+        let labels = |value: &str| json!({ "labels": { name: value } });
+        assert_differs(&format!("labels.{name}"), &labels("1"), &labels("1000m"));
+    }
+}
+
+#[test]
 fn a_sidecar_and_its_place_are_no_difference() {
     let desired = containers(&json!([{ "name": "app", "image": "a" }]));
     assert_same(
