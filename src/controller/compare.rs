@@ -2,7 +2,7 @@
 //!
 //! A server-side apply of an unchanged object costs the API server as much as a real change, so only what differs
 //! is applied. "Differs" is not plain inequality: the server adds defaults, other managers add fields and list
-//! entries, quantities are printed in a canonical form, and zero values read back as absent.
+//! entries, quantities are printed in a canonical form, and most zero values read back as absent.
 
 use std::borrow::Cow;
 
@@ -23,6 +23,10 @@ pub fn list_keys(field: &str) -> &'static [&'static str] {
         _ => &[],
     }
 }
+
+/// Flags that are stored where they are false: absent, all but the last count as true.
+const IS_STORED_AS_FALSE: [&str; 4] =
+    ["allowPrivilegeEscalation", "automountServiceAccountToken", "enableServiceLinks", "privileged"];
 
 /// Path of the first field of `desired` that `live` lacks or has otherwise; `None` where it has them all.
 #[must_use]
@@ -47,7 +51,7 @@ fn in_object(desired: &Map<String, Value>, live: &Map<String, Value>, field: &st
         let inner = match live.get(name) {
             Some(found) if holds_quantities && is_same_amount(wanted, found) => None,
             Some(found) => difference(wanted, found, name),
-            None => (!is_zero(wanted)).then(String::new),
+            None => (!is_zero(wanted) || IS_STORED_AS_FALSE.contains(&name.as_str())).then(String::new),
         };
         inner.map(|inner| format!(".{name}{inner}"))
     })

@@ -44,6 +44,14 @@ fn zero_values_read_back_absent() {
 }
 
 #[test]
+fn a_flag_that_counts_as_true_where_it_is_absent_differs() {
+    for flag in ["allowPrivilegeEscalation", "automountServiceAccountToken", "enableServiceLinks"] {
+        assert_same(&json!({ flag: false }), &json!({ flag: false }));
+        assert_differs(flag, &json!({ flag: false }), &json!({}));
+    }
+}
+
+#[test]
 fn quantities_are_compared_by_value_and_only_where_quantities_stand() {
     let resources = |cpu: &str| json!({ "resources": { "requests": { "cpu": cpu } } });
     assert_same(&resources("0.5"), &resources("500m"));
