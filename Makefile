@@ -2,6 +2,8 @@
 IMG ?= controller:latest
 # docker, or any engine with the same command line.
 CONTAINER_TOOL ?= docker
+# What deploy and undeploy install: config/default, or config/namespaced for a manager without cluster-wide rights.
+CONFIG ?= config/default
 # Platforms of docker-buildx.
 PLATFORMS ?= linux/arm64,linux/amd64
 # Folder of what the targets make; git ignores it.
@@ -141,7 +143,7 @@ docker-buildx: ## Build and push the image IMG for every one of PLATFORMS.
 .PHONY: build-installer
 build-installer: manifests ## Write dist/install.yaml: everything `make deploy` applies, in one file.
 	@mkdir -p dist $(LOCALBIN)
-	@hack/render.sh $(IMG) $(LOCALBIN) $(KUBECTL) > $(LOCALBIN)/install.yaml
+	@hack/render.sh $(IMG) config/default $(LOCALBIN) $(KUBECTL) > $(LOCALBIN)/install.yaml
 	@mv $(LOCALBIN)/install.yaml dist/install.yaml
 
 ##@ Deployment
@@ -156,11 +158,11 @@ uninstall: manifests ## Remove the CRD, and with it every EGApp. ignore-not-foun
 
 .PHONY: deploy
 deploy: manifests ## Install CRD, rights and manager (image IMG) into the cluster of the current kubeconfig.
-	@hack/render.sh $(IMG) $(LOCALBIN) $(KUBECTL) | $(KUBECTL) apply -f -
+	@hack/render.sh $(IMG) $(CONFIG) $(LOCALBIN) $(KUBECTL) | $(KUBECTL) apply -f -
 
 .PHONY: undeploy
 undeploy: manifests ## Remove all of that. ignore-not-found=true forgives what is gone.
-	@hack/render.sh $(IMG) $(LOCALBIN) $(KUBECTL) | $(KUBECTL) delete --ignore-not-found=$(ignore-not-found) -f -
+	@hack/render.sh $(IMG) $(CONFIG) $(LOCALBIN) $(KUBECTL) | $(KUBECTL) delete --ignore-not-found=$(ignore-not-found) -f -
 
 ##@ Dependencies
 

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 "${CARGO_TARGET_DIR:-target}/debug/manifests" --check
-if ! hack/render.sh controller:latest "$@" | cmp --silent - dist/install.yaml; then
+if ! hack/render.sh controller:latest config/default "$@" | cmp --silent - dist/install.yaml; then
   echo "dist/install.yaml is out of date: run make generate and commit it" >&2
   exit 1
 fi

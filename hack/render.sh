@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Prints config/default with IMAGE as the manager's image.
-#   hack/render.sh IMAGE SCRATCH_DIR KUBECTL...
+# Prints the kustomization CONFIG (config/default, config/namespaced) with IMAGE as the manager's image.
+#   hack/render.sh IMAGE CONFIG SCRATCH_DIR KUBECTL...
 # The image is put in as one string: names with a port, a tag and a digest all pass. No tracked file changes.
 set -euo pipefail
 
-image=$1 scratch=$2
-shift 2
+image=$1 config=$2 scratch=$3
+shift 3
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 mkdir -p "$scratch"
@@ -15,7 +15,7 @@ trap 'rm -rf "$overlay"' EXIT
 # kustomize takes relative paths alone.
 cat > "$overlay/kustomization.yaml" <<YAML
 resources:
-- $(realpath --relative-to="$(realpath "$overlay")" "$root/config/default")
+- $(realpath --relative-to="$(realpath "$overlay")" "$root/$config")
 patches:
 - target:
     kind: Deployment

@@ -131,6 +131,22 @@ fn a_bad_platform_file_is_one_line_with_file_line_key_and_what_is_allowed() {
 }
 
 #[test]
+fn a_bad_list_of_namespaces_is_one_line_with_the_variable_and_the_entry() {
+    let home = tempfile::tempdir().unwrap();
+    for (value, said) in [
+        ("team-a, team-b", "\" team-b\" is no name of a namespace"),
+        ("Team", "\"Team\" is no name of a namespace"),
+        ("a,,b", "has an empty entry"),
+        ("a,b,a", "names \"a\" twice"),
+    ] {
+        let output = manager(home.path()).env("WATCH_NAMESPACE", value).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let error = only_line(&output)["error"].as_str().unwrap().to_owned();
+        assert!(error.starts_with(&format!("WATCH_NAMESPACE={value:?}")) && error.contains(said), "{error}");
+    }
+}
+
+#[test]
 fn a_missing_platform_file_is_named_together_with_its_flag() {
     let error = refusal(&["-platform-config", "/does/not/exist"]);
     assert!(
@@ -170,6 +186,7 @@ fn help_shows_every_flag_of_a_scaffolded_manager() {
         "--zap-log-level",
         "--zap-stacktrace-level",
         "--zap-time-encoding",
+        "WATCH_NAMESPACE",
     ] {
         assert!(help.contains(flag), "{flag} is missing in:\n{help}");
     }

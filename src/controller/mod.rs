@@ -6,6 +6,7 @@ pub mod egapp;
 pub mod foreign;
 pub mod key;
 pub mod queue;
+pub mod scope;
 pub mod slim;
 pub mod store;
 pub mod watch;
@@ -17,6 +18,7 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use self::egapp::EgappController;
+use self::scope::Scope;
 use crate::platform::Platform;
 use crate::server::Gates;
 use crate::telemetry::Metrics;
@@ -25,6 +27,8 @@ use crate::telemetry::Metrics;
 pub struct Deps {
     /// Talks to the API server; refuses to write while this process does not lead.
     pub client: Client,
+    /// Where they look.
+    pub scope: Scope,
     /// What the words of an EGApp mean here.
     pub platform: Arc<Platform>,
     /// Where they report what they do.
@@ -36,8 +40,7 @@ pub struct Deps {
 /// Every controller of the manager.
 #[must_use]
 pub fn all(deps: &Deps) -> Vec<Box<dyn Controller>> {
-    let platform = Arc::clone(&deps.platform);
-    vec![Box::new(EgappController::new(deps.client.clone(), platform, &deps.metrics, &deps.gates))]
+    vec![Box::new(EgappController::new(deps))]
 }
 
 /// One controller of the manager.

@@ -57,6 +57,11 @@ impl<V: Versioned> Store<V> {
         self.read().objects.get(key).cloned()
     }
 
+    /// The names of all objects.
+    pub fn keys(&self) -> Vec<ObjectKey> {
+        self.read().objects.keys().cloned().collect()
+    }
+
     /// How many objects `is_counted` says yes to.
     pub fn count(&self, is_counted: impl Fn(&V) -> bool) -> usize {
         self.read().objects.values().filter(|object| is_counted(object)).count()

@@ -65,7 +65,7 @@ pub async fn run<K>(
                 if is_streaming_refused(&error) {
                     config.initial_list_strategy = InitialListStrategy::ListWatch;
                     stream = open(&config);
-                } else if is_gone(&error) || errors % ERRORS_BEFORE_RELIST == 0 {
+                } else if is_gone(&error) || is_forbidden(&error) || errors % ERRORS_BEFORE_RELIST == 0 {
                     stream = open(&config);
                 }
             }
@@ -99,6 +99,13 @@ pub fn status_of(error: &watcher::Error) -> Option<&kube::core::Status> {
 /// A server whose feature `WatchList` is off (the default of 1.33) answers a streaming list as invalid.
 fn is_streaming_refused(error: &watcher::Error) -> bool {
     status_of(error).is_some_and(|status| matches!(status.code, 400 | 422))
+}
+
+/// Whether the API server does not let us see this. The watch begins anew with a list then: its end is the one event
+/// that tells that the right has come back, even where nothing has changed meanwhile.
+#[must_use]
+pub fn is_forbidden(error: &watcher::Error) -> bool {
+    status_of(error).is_some_and(|status| status.code == 403)
 }
 
 fn is_gone(error: &watcher::Error) -> bool {

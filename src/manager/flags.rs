@@ -20,9 +20,14 @@ pub(super) const HEALTH_PROBE_BIND_ADDRESS: &str = "--health-probe-bind-address"
 /// The lease that two installations of this operator contend for where no other name is given.
 const LEASE_NAME: &str = "6f2d90c4.platform.evillgenius.com";
 
+/// The end of the help.
+const ENVIRONMENT: &str = "Environment:
+  WATCH_NAMESPACE  Watch these namespaces, separated by commas, and no other [default: the whole cluster]
+  KUBECONFIG       As --kubeconfig, which wins";
+
 /// Runs EGApps: watches them and keeps a Deployment, and its status, for each.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "manager", version, disable_help_subcommand = true)]
+#[command(name = "manager", version, disable_help_subcommand = true, after_help = ENVIRONMENT)]
 pub struct Flags {
     /// Serve /metrics here, e.g. :8443 for HTTPS or :8080 for HTTP; 0 switches it off.
     #[arg(long, value_name = "ADDRESS", default_value = "0")]

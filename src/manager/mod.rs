@@ -28,6 +28,7 @@ pub use flags::{Flags, LogFlags, explain};
 pub use leader::LeaderError;
 pub use run::run;
 
+use crate::controller::scope::ScopeError;
 use crate::platform::PlatformError;
 use crate::server::{BindAddress, BindError};
 use crate::telemetry::MetricsError;
@@ -50,6 +51,9 @@ pub enum ManagerError {
     /// No handler for SIGTERM and SIGINT.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
+    /// See [`ScopeError`].
+    #[error(transparent)]
+    Scope(#[from] ScopeError),
     /// See [`PlatformError`].
     #[error(transparent)]
     Platform(#[from] PlatformError),

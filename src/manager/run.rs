@@ -4,6 +4,7 @@
 //! Stop: unready → work drains → lease given back → watches → servers. The lease is renewed until the work has drained,
 //! and not given back where it has not: it expires instead.
 
+use std::env;
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use super::identity::identity;
 use super::leader::{Candidacy, Elector};
 use super::signals::Signals;
 use super::tasks::{Group, Stopped};
+use crate::controller::scope::{Scope, WATCH_NAMESPACE};
 use crate::controller::{Controller, Deps};
 use crate::platform::Platform;
 use crate::server::{Gates, Listener, health_routes, metrics_routes};
@@ -40,6 +42,8 @@ pub async fn run(flags: &Flags, make: fn(&Deps) -> Vec<Box<dyn Controller>>) -> 
     if flags.metrics_secure && flags.metrics_bind_address.is_on() {
         return Err(ManagerError::SecureMetrics { address: flags.metrics_bind_address.clone() });
     }
+    let namespaces = env::var_os(WATCH_NAMESPACE).unwrap_or_default();
+    let scope = Scope::parse(&namespaces.to_string_lossy())?;
     let platform = Arc::new(Platform::load(flags.platform_config.as_deref())?);
     let mut signals = Signals::listen().map_err(ManagerError::Signals)?;
     let metrics = Metrics::new()?;
@@ -47,13 +51,14 @@ pub async fn run(flags: &Flags, make: fn(&Deps) -> Vec<Box<dyn Controller>>) -> 
     let fence = if flags.leader_elect { Fence::shut() } else { Fence::open() };
     let deps = Deps {
         client: controllers_client(&config, &metrics, &fence)?,
+        scope,
         platform,
         metrics: metrics.clone(),
         gates: Gates::default(),
     };
     let mut manager = Manager::new(make(&deps), deps.gates.clone());
     let platform_file = flags.platform_config.as_deref().map(Path::display).map(tracing::field::display);
-    info!(version = env!("CARGO_PKG_VERSION"), cluster = %config.cluster_url, platformConfig = platform_file, "starting manager");
+    info!(version = env!("CARGO_PKG_VERSION"), cluster = %config.cluster_url, scope = %deps.scope, platformConfig = platform_file, "starting manager");
     manager.serve(flags, &deps).await?;
     manager.watch();
     if flags.leader_elect {

@@ -14,15 +14,23 @@ pub struct Gates(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// Why each gate is shut; `None` where it is open.
-    gates: BTreeMap<&'static str, Option<String>>,
+    gates: BTreeMap<&'static str, Position>,
     stopping: bool,
+}
+
+/// How a gate stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Position {
+    Open,
+    /// Open, though not all is well: what is amiss.
+    Degraded(String),
+    /// Why.
+    Shut(String),
 }
 
 /// The gates at one moment.
 pub(super) struct Snapshot {
-    /// Why each gate is shut, by name; `None` where it is open.
-    pub(super) gates: BTreeMap<&'static str, Option<String>>,
+    pub(super) gates: BTreeMap<&'static str, Position>,
     /// The process has begun to stop.
     pub(super) stopping: bool,
 }
@@ -31,7 +39,7 @@ impl Gates {
     /// A new gate, shut until it reports. The name becomes a path: lower case and dashes, e.g. `caches-synced`.
     #[must_use = "a gate stays shut until its handle reports"]
     pub fn add(&self, name: &'static str) -> Gate {
-        self.with(|state| state.gates.insert(name, Some(SILENT.to_owned())));
+        self.with(|state| state.gates.insert(name, Position::Shut(SILENT.to_owned())));
         Gate { name, gates: self.clone() }
     }
 
@@ -59,21 +67,31 @@ pub struct Gate {
 impl Gate {
     /// Opens the gate.
     pub fn ready(&self) {
-        if self.set(None) {
-            info!(gate = self.name, "readiness gate opened");
-        }
+        self.open(Position::Open);
+    }
+
+    /// Opens the gate; `note` tells who asks for it what is amiss all the same.
+    pub fn degraded(&self, note: impl Into<String>) {
+        self.open(Position::Degraded(note.into()));
     }
 
     /// Shuts the gate; `reason` tells people what is awaited and, where they can, what to do.
     pub fn not_ready(&self, reason: impl Into<String>) {
         let reason = reason.into();
-        if self.set(Some(reason.clone())) {
+        let shut = Position::Shut(reason.clone());
+        if self.set(shut.clone()).as_ref() != Some(&shut) {
             info!(gate = self.name, reason, "readiness gate shut");
         }
     }
 
-    /// Whether this changed anything.
-    fn set(&self, shut: Option<String>) -> bool {
-        self.gates.with(|state| state.gates.insert(self.name, shut.clone()) != Some(shut))
+    fn open(&self, position: Position) {
+        if matches!(self.set(position), Some(Position::Shut(_))) {
+            info!(gate = self.name, "readiness gate opened");
+        }
+    }
+
+    /// The former position.
+    fn set(&self, position: Position) -> Option<Position> {
+        self.gates.with(|state| state.gates.insert(self.name, position))
     }
 }

@@ -11,10 +11,10 @@ use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use super::gates::Gates;
+use super::gates::{Gates, Position};
 
-/// Why each check fails, by name; `None` where it passes.
-pub(super) type Checks = BTreeMap<&'static str, Option<String>>;
+/// How each check stands, by name.
+pub(super) type Checks = BTreeMap<&'static str, Position>;
 
 const PING: &str = "ping";
 const STOPPING: &str = "shutdown";
@@ -50,15 +50,21 @@ async fn readiness_of(State(gates): State<Gates>, Path(check): Path<String>) -> 
 }
 
 fn ping() -> Checks {
-    Checks::from([(PING, None)])
+    Checks::from([(PING, Position::Open)])
 }
 
 fn checks(gates: &Gates) -> Checks {
     let mut snapshot = gates.snapshot();
     if snapshot.stopping {
-        snapshot.gates.insert(STOPPING, Some("the process is stopping".to_owned()));
+        snapshot.gates.insert(STOPPING, Position::Shut("the process is stopping".to_owned()));
     }
     if snapshot.gates.is_empty() { ping() } else { snapshot.gates }
+}
+
+/// What `/readyz?verbose` answers.
+#[cfg(test)]
+pub(crate) fn verbose_readiness(gates: &Gates) -> String {
+    report(&checks(gates), "verbose").body
 }
 
 /// What a probe is told.
@@ -80,11 +86,12 @@ pub(super) fn report(checks: &Checks, query: &str) -> Report {
     let excluded: BTreeSet<&str> = values(query, "exclude").filter(|name| !name.is_empty()).collect();
     let mut lines = String::new();
     let mut status = StatusCode::OK;
-    for (name, failure) in checks {
-        let line = match failure {
+    for (name, position) in checks {
+        let line = match position {
             _ if excluded.contains(name) => format!("[+]{name} excluded: ok"),
-            None => format!("[+]{name} ok"),
-            Some(reason) => {
+            Position::Open => format!("[+]{name} ok"),
+            Position::Degraded(note) => format!("[+]{name} ok, degraded: {note}"),
+            Position::Shut(reason) => {
                 status = failing(name, status);
                 format!("[-]{name} failed: {reason}")
             }
@@ -106,8 +113,10 @@ pub(super) fn report(checks: &Checks, query: &str) -> Report {
 pub(super) fn report_one(checks: &Checks, name: &str) -> Report {
     match checks.get(name) {
         None => Report { status: StatusCode::NOT_FOUND, body: "404 page not found\n".to_owned() },
-        Some(None) => Report { status: StatusCode::OK, body: "ok".to_owned() },
-        Some(Some(reason)) => Report {
+        Some(Position::Open | Position::Degraded(_)) => {
+            Report { status: StatusCode::OK, body: "ok".to_owned() }
+        }
+        Some(Position::Shut(reason)) => Report {
             status: failing(name, StatusCode::OK),
             body: format!("internal server error: {reason}\n"),
         },

@@ -2,11 +2,12 @@
 
 use axum::http::StatusCode;
 
-use super::gates::Gates;
+use super::gates::{Gates, Position};
 use super::health::{Checks, Report, report, report_one};
 
 fn checks(failing: Option<&str>) -> Checks {
-    Checks::from([("caches-synced", failing.map(str::to_owned)), ("crd-established", None)])
+    let caches = failing.map_or(Position::Open, |reason| Position::Shut(reason.to_owned()));
+    Checks::from([("caches-synced", caches), ("crd-established", Position::Open)])
 }
 
 fn ok(body: &str) -> Report {
@@ -36,6 +37,15 @@ fn a_failing_check_is_named_with_its_reason_without_being_asked() {
 }
 
 #[test]
+fn a_degraded_check_passes_and_says_what_is_amiss_to_who_asks() {
+    let checks = Checks::from([("caches-synced", Position::Degraded("namespace b".to_owned()))]);
+    assert_eq!(report(&checks, ""), ok("ok"));
+    let body = "[+]caches-synced ok, degraded: namespace b\nhealthz check passed\n";
+    assert_eq!(report(&checks, "verbose"), ok(body));
+    assert_eq!(report_one(&checks, "caches-synced"), ok("ok"));
+}
+
+#[test]
 fn an_excluded_check_cannot_fail_the_whole() {
     let body = "[+]caches-synced excluded: ok\n[+]crd-established ok\nhealthz check passed\n";
     assert_eq!(report(&checks(Some("no list yet")), "verbose&exclude=caches-synced"), ok(body));
@@ -60,10 +70,12 @@ fn one_check_can_be_asked_alone() {
 fn a_gate_is_shut_until_it_reports_and_its_clones_are_the_same_gate() {
     let gates = Gates::default();
     let gate = gates.add("crd-established");
-    let shut = |gates: &Gates| gates.snapshot().gates["crd-established"].clone();
-    assert_eq!(shut(&gates).as_deref(), Some("nothing is known yet"));
+    let position = |gates: &Gates| gates.snapshot().gates["crd-established"].clone();
+    assert_eq!(position(&gates), Position::Shut("nothing is known yet".to_owned()));
     gate.clone().ready();
-    assert_eq!(shut(&gates), None);
+    assert_eq!(position(&gates), Position::Open);
     gate.not_ready("the CRD is gone");
-    assert_eq!(shut(&gates).as_deref(), Some("the CRD is gone"));
+    assert_eq!(position(&gates), Position::Shut("the CRD is gone".to_owned()));
+    gate.degraded("half of it is back");
+    assert_eq!(position(&gates), Position::Degraded("half of it is back".to_owned()));
 }

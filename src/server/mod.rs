@@ -18,5 +18,7 @@ mod server_tests;
 pub use address::{BindAddress, BindAddressError};
 pub use gates::{Gate, Gates};
 pub use health::health_routes;
+#[cfg(test)]
+pub(crate) use health::verbose_readiness;
 pub use listener::{BindError, Listener};
 pub use metrics::metrics_routes;

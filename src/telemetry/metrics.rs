@@ -40,6 +40,8 @@ pub struct Metrics {
     leader: IntGaugeVec,
     undecodable: IntGaugeVec,
     watch_errors: IntCounterVec,
+    watch_forbidden: IntGaugeVec,
+    denials: IntCounterVec,
     in_flight: Mutex<Vec<(Arc<InFlight>, Gauge, Gauge)>>,
 }
 
@@ -79,6 +81,16 @@ impl Metrics {
                 "Failures of the watch of a kind; it is tried again with growing pauses.",
                 &["kind"],
             )?,
+            watch_forbidden: families.gauge(
+                "egapp_watch_forbidden",
+                "1 while the operator may not list or watch that kind in that namespace (empty: the whole cluster).",
+                &["kind", "namespace"],
+            )?,
+            denials: families.counter(
+                "egapp_forbidden_requests_total",
+                "Requests about one object that were refused for a right that the operator has not.",
+                &["verb", "resource", "namespace"],
+            )?,
             in_flight: Mutex::default(),
             registry,
         })
@@ -106,6 +118,18 @@ impl Metrics {
             undecodable: self.undecodable.with_label_values(&[kind]),
             errors: self.watch_errors.with_label_values(&[kind]),
         }
+    }
+
+    /// Series of the right to watch one kind in one namespace; the whole cluster's name is empty.
+    #[must_use]
+    pub fn access(&self, kind: &'static str, namespace: &str) -> AccessMetrics {
+        AccessMetrics { forbidden: self.watch_forbidden.with_label_values(&[kind, namespace]) }
+    }
+
+    /// The counter of requests that were refused for want of a right.
+    #[must_use]
+    pub fn denials(&self) -> DenialMetrics {
+        DenialMetrics { requests: self.denials.clone() }
     }
 
     /// Series of the lease called `name`.
@@ -157,6 +181,37 @@ impl WatchMetrics {
     /// How many stored objects of this kind cannot be read at present.
     pub fn undecodable(&self, objects: usize) {
         self.undecodable.set(saturating(objects));
+    }
+}
+
+/// Whether one kind may be watched in one namespace.
+#[derive(Clone)]
+pub struct AccessMetrics {
+    forbidden: IntGauge,
+}
+
+impl AccessMetrics {
+    /// The API server refused a list or watch.
+    pub fn refused(&self) {
+        self.forbidden.set(1);
+    }
+
+    /// A list was received.
+    pub fn granted(&self) {
+        self.forbidden.set(0);
+    }
+}
+
+/// Requests that were refused for want of a right.
+#[derive(Clone)]
+pub struct DenialMetrics {
+    requests: IntCounterVec,
+}
+
+impl DenialMetrics {
+    /// The operator may not `verb` that `resource` in that namespace. Series appear with the first refusal.
+    pub fn denied(&self, verb: &str, resource: &str, namespace: &str) {
+        self.requests.with_label_values(&[verb, resource, namespace]).inc();
     }
 }
 

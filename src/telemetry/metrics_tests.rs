@@ -30,6 +30,7 @@ fn every_series_exists_at_zero_before_anything_happened() {
     let _queue = metrics.queue("egapp");
     let _leader = metrics.leader("0000.example.com");
     let _watch = metrics.watch("EGApp");
+    let _access = metrics.access("Pod", "team");
     for series in [
         r#"controller_runtime_reconcile_total{controller="egapp",result="success"}"#,
         r#"controller_runtime_reconcile_total{controller="egapp",result="error"}"#,
@@ -51,6 +52,7 @@ fn every_series_exists_at_zero_before_anything_happened() {
         r#"leader_election_master_status{name="0000.example.com"}"#,
         r#"egapp_undecodable_objects{kind="EGApp"}"#,
         r#"egapp_watch_errors_total{kind="EGApp"}"#,
+        r#"egapp_watch_forbidden{kind="Pod",namespace="team"}"#,
     ] {
         assert_eq!(value(&metrics, series), Some(0.0), "{series}");
     }
@@ -206,6 +208,21 @@ fn a_watch_counts_its_errors_and_shows_what_it_cannot_read() {
     watch.undecodable(2);
     assert_eq!(value(&metrics, r#"egapp_watch_errors_total{kind="EGApp"}"#), Some(1.0));
     assert_eq!(value(&metrics, r#"egapp_undecodable_objects{kind="EGApp"}"#), Some(2.0));
+}
+
+#[test]
+fn a_missing_right_shows_by_what_and_where() {
+    let metrics = metrics();
+    let access = metrics.access("Pod", "team");
+    let forbidden = || value(&metrics, r#"egapp_watch_forbidden{kind="Pod",namespace="team"}"#);
+    access.refused();
+    access.refused();
+    assert_eq!(forbidden(), Some(1.0));
+    access.granted();
+    assert_eq!(forbidden(), Some(0.0));
+    metrics.denials().denied("patch", "deployments", "team");
+    let series = r#"egapp_forbidden_requests_total{namespace="team",resource="deployments",verb="patch"}"#;
+    assert_eq!(value(&metrics, series), Some(1.0));
 }
 
 #[tokio::test]

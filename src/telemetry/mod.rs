@@ -18,6 +18,6 @@ mod request_metrics;
 pub use chain::Chain;
 pub use controller_metrics::{ActiveWorker, ControllerMetrics, Outcome};
 pub use logging::{Encoder, LogLevel, LogOptions, TimeEncoding, UnknownLevel, init_logging};
-pub use metrics::{LeaderMetrics, Metrics, MetricsError, WatchMetrics};
+pub use metrics::{AccessMetrics, DenialMetrics, LeaderMetrics, Metrics, MetricsError, WatchMetrics};
 pub use queue_metrics::{QueueMetrics, TakenItem};
 pub use request_metrics::{RequestMetrics, RequestMetricsLayer};

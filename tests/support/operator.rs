@@ -24,22 +24,46 @@ pub fn user() -> String {
     identity().user_name()
 }
 
-fn identity() -> Identity {
+/// The manager's ServiceAccount.
+pub fn identity() -> Identity {
     Identity::service_account(NAMESPACE, "pe-app-controller-manager")
 }
 
 /// Applies `config/default`, as `make deploy` does. kwok runs no container, so the manager's own pod does nothing.
 pub async fn install(cluster: &Cluster) {
-    let config = project("config/default");
-    cluster.kubectl(["apply", "--server-side", "-k", config.to_str().unwrap()]).await.unwrap();
+    install_from(cluster, "config/default").await;
 }
 
-/// The arguments of the installed Deployment, with ports that are free on this machine, and the file that the mounted
-/// `ConfigMap` is made from.
-async fn flags(cluster: &Cluster) -> Vec<String> {
+/// The same from another kustomization.
+pub async fn install_from(cluster: &Cluster, config: &str) {
+    cluster.kubectl(["apply", "--server-side", "-k", project(config).to_str().unwrap()]).await.unwrap();
+}
+
+/// The manager's container as it is installed.
+async fn container(cluster: &Cluster) -> Value {
     let name = "pe-app-controller-manager";
     let deployment = cluster.kubectl_json(["-n", NAMESPACE, "get", "deployment", name]).await.unwrap();
-    let flags = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap();
+    deployment["spec"]["template"]["spec"]["containers"][0].clone()
+}
+
+/// The variables that the kubelet would set.
+fn variables(container: &Value) -> Vec<(String, String)> {
+    let variables = container["env"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let value = |variable: &Value| match variable["valueFrom"]["fieldRef"]["fieldPath"].as_str() {
+        Some("metadata.namespace") => NAMESPACE.to_owned(),
+        Some(path) => panic!("nobody knows {path} here"),
+        None => variable["value"].as_str().unwrap().to_owned(),
+    };
+    variables
+        .iter()
+        .map(|variable| (variable["name"].as_str().unwrap().to_owned(), value(variable)))
+        .collect()
+}
+
+/// The arguments of the container, with ports that are free on this machine, and the file that the mounted `ConfigMap`
+/// is made from.
+fn flags(container: &Value) -> Vec<String> {
+    let flags = container["args"].as_array().unwrap();
     let localize = |flag: &Value| match flag.as_str().unwrap().split_once('=') {
         Some((name, _)) if name.ends_with("bind-address") => format!("{name}=127.0.0.1:0"),
         Some((name, "/etc/pe-app/platform.yaml")) => {
@@ -53,9 +77,21 @@ async fn flags(cluster: &Cluster) -> Vec<String> {
 impl Operator {
     /// Starts the manager and waits until it serves.
     pub async fn start(cluster: &Cluster, log: &str) -> Self {
-        let kubeconfig = cluster.kubeconfig_for(&identity()).await.unwrap();
+        Self::start_with(cluster, log, &identity(), |_| ()).await
+    }
+
+    /// Starts it as somebody else, with changes to the command line and the environment of the installed one.
+    pub async fn start_with(
+        cluster: &Cluster,
+        log: &str,
+        identity: &Identity,
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
+        let kubeconfig = cluster.kubeconfig_for(identity).await.unwrap();
+        let container = container(cluster).await;
         let mut command = Command::new(env!("CARGO_BIN_EXE_manager"));
-        command.args(flags(cluster).await).env("KUBECONFIG", kubeconfig);
+        command.args(flags(&container)).envs(variables(&container)).env("KUBECONFIG", kubeconfig);
+        change(&mut command);
         let process = cluster.companion(log, &mut command).unwrap();
         let (metrics, probes) = eventually("the manager serves", async || {
             let text = std::fs::read_to_string(process.log()).unwrap_or_default();

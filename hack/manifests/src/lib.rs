@@ -1,5 +1,5 @@
-//! The generated files, made from the Rust types: the CRD, the manager's `ClusterRole`, the schema of the platform
-//! file, and a reference page of both.
+//! The generated files, made from the Rust types: the CRD, the manager's `ClusterRole` and `Role`, the schema of the
+//! platform file, and a reference page of both.
 //!
 //! [`manifests`] is pure and gives the same bytes each time; [`files`] compares them with a checkout and writes them.
 
@@ -39,6 +39,10 @@ pub fn manifests() -> Result<Vec<Manifest>, Error> {
         Manifest {
             path: "config/rbac/role.yaml",
             text: yaml::document(&role::cluster_role("manager-role", rbac::rules()))?,
+        },
+        Manifest {
+            path: "config/namespaced/rbac/role.yaml",
+            text: yaml::document(&role::role("manager-role", rbac::rules()))?,
         },
         Manifest { path: "docs/reference/egapp.md", text: reference::page(&crd) },
         Manifest { path: platform::SCHEMA_PATH, text: platform::schema()? },

@@ -1,19 +1,29 @@
-//! The manager's `ClusterRole`, in controller-gen's style. Pure.
+//! The manager's `ClusterRole`, and the `Role` for one namespace, in controller-gen's style. Pure.
 
-use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
+use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule, Role};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// A `ClusterRole` of that name. Rules and verbs are sorted, so that the order in the source changes no file.
-pub(crate) fn cluster_role(name: &str, mut rules: Vec<PolicyRule>) -> ClusterRole {
+/// A `ClusterRole` of that name.
+pub(crate) fn cluster_role(name: &str, rules: Vec<PolicyRule>) -> ClusterRole {
+    ClusterRole { metadata: named(name), rules: Some(sorted(rules)), ..ClusterRole::default() }
+}
+
+/// A `Role` of that name, in whatever namespace it is applied to.
+pub(crate) fn role(name: &str, rules: Vec<PolicyRule>) -> Role {
+    Role { metadata: named(name), rules: Some(sorted(rules)) }
+}
+
+fn named(name: &str) -> ObjectMeta {
+    ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() }
+}
+
+/// Rules and verbs in an order of their own, so that the order in the source changes no file.
+fn sorted(mut rules: Vec<PolicyRule>) -> Vec<PolicyRule> {
     for rule in &mut rules {
         rule.verbs.sort();
     }
     rules.sort_by(|a, b| (&a.api_groups, &a.resources).cmp(&(&b.api_groups, &b.resources)));
-    ClusterRole {
-        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
-        rules: Some(rules),
-        ..ClusterRole::default()
-    }
+    rules
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::cluster::Cluster;
 use super::memory::Memories;
 use super::pace::Pace;
+use super::sync::Sync;
 use crate::platform::Platform;
 use crate::telemetry::{ControllerMetrics, WatchMetrics};
 
@@ -12,6 +13,8 @@ use crate::telemetry::{ControllerMetrics, WatchMetrics};
 pub struct Context {
     /// Local copies and writes.
     pub cluster: Cluster,
+    /// How complete the copies are.
+    pub sync: Sync,
     /// What the words of a spec mean.
     pub platform: Arc<Platform>,
     /// Counters of this controller.

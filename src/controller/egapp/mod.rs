@@ -17,6 +17,7 @@ pub mod refusal;
 pub mod report;
 pub mod resources;
 pub mod status;
+pub mod sync;
 pub mod validate;
 pub mod watches;
 pub mod wish;
@@ -26,7 +27,6 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
-use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use self::cluster::Cluster;
@@ -34,12 +34,10 @@ use self::context::Context;
 use self::error::Disposition;
 use self::memory::Memories;
 use self::pace::Pace;
-use self::watches::{Sync, Watches};
-use super::Controller;
+use self::sync::{Kind, Sync};
+use self::watches::Watches;
 use super::queue::WorkQueue;
-use crate::platform::Platform;
-use crate::server::Gates;
-use crate::telemetry::Metrics;
+use super::{Controller, Deps};
 
 /// Name in metrics and logs.
 const NAME: &str = "egapp";
@@ -52,29 +50,28 @@ const WORKERS: usize = 32;
 pub struct EgappController {
     ctx: Arc<Context>,
     queue: Arc<WorkQueue>,
-    sync: Arc<Sync>,
     watches: Arc<Watches>,
 }
 
 impl EgappController {
-    /// A controller that talks to the API server through `client`, and tells `gates` when its caches are complete.
+    /// A controller that watches the scope of `deps`, and tells their gates when its caches are complete.
     #[must_use]
-    pub fn new(client: Client, platform: Arc<Platform>, metrics: &Metrics, gates: &Gates) -> Self {
+    pub fn new(deps: &Deps) -> Self {
+        let Deps { client, scope, platform, metrics, gates } = deps;
         let controller_metrics = metrics.controller(NAME, WORKERS);
         controller_metrics.declare_error_classes(&Disposition::CLASSES);
         let queue = WorkQueue::new(metrics.queue(NAME));
-        let sync = Arc::new(Sync::new(gates));
         let ctx = Arc::new(Context {
-            cluster: Cluster::new(client),
-            platform,
+            cluster: Cluster::new(client.clone(), scope, metrics.denials()),
+            sync: Sync::new(scope, gates),
+            platform: Arc::clone(platform),
             metrics: controller_metrics,
-            app_metrics: metrics.watch("EGApp"),
+            app_metrics: metrics.watch(Kind::Egapps.name()),
             pace: Pace::default(),
             memories: Memories::default(),
         });
-        let watches =
-            Arc::new(Watches::new(Arc::clone(&ctx), Arc::clone(&queue), Arc::clone(&sync), metrics));
-        Self { ctx, queue, sync, watches }
+        let watches = Arc::new(Watches::new(Arc::clone(&ctx), Arc::clone(&queue), scope, metrics));
+        Self { ctx, queue, watches }
     }
 }
 
@@ -89,13 +86,8 @@ impl Controller for EgappController {
     }
 
     fn work(&self, stop: CancellationToken) -> BoxFuture<'static, ()> {
-        let (ctx, queue, sync) = (Arc::clone(&self.ctx), Arc::clone(&self.queue), Arc::clone(&self.sync));
+        let (ctx, queue) = (Arc::clone(&self.ctx), Arc::clone(&self.queue));
         async move {
-            // A pass over half a cache would see children as missing that only have not been listed yet.
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = sync.complete() => (),
-            }
             let workers =
                 (0..WORKERS).map(|_| tokio::spawn(worker::run(Arc::clone(&ctx), Arc::clone(&queue))));
             let workers = join_all(workers);

@@ -1,4 +1,5 @@
-//! The rights the `EGApp` controller needs, as data. Pure; `hack/manifests` writes them to `config/rbac/role.yaml`.
+//! The rights the `EGApp` controller needs, as data. Pure; `hack/manifests` writes them to `config/rbac/role.yaml`
+//! for the whole cluster and to `config/namespaced/rbac/role.yaml` for one namespace.
 //!
 //! No wildcard and no Secret. Rights of the manager itself (its Lease, token and access reviews) stand in roles of
 //! their own, as in every kubebuilder project.

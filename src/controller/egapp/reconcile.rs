@@ -45,7 +45,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
     if advance.is_gone {
         return Pass::default();
     }
-    let observed = observe(&ctx.cluster.caches, key, uid);
+    let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
     let outcome = match &advance.failure {
         Some(error) => Outcome::Failed(error),
         None if app.spec.suspend => Outcome::Suspended,
@@ -85,7 +85,8 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
         Err(error) => return refused(key, generation, memory, error.into()),
     };
     let made_of = Some(MadeOf { image: workload.image.clone(), resources: workload.resources.clone() });
-    let observed = observe(&ctx.cluster.caches, key, app.metadata.uid.as_deref().unwrap_or_default());
+    let uid = app.metadata.uid.as_deref().unwrap_or_default();
+    let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
     if app.spec.suspend || memory.is_in_sync(app, &observed) {
         return Advance { made_of, ..Advance::default() };
     }

@@ -21,6 +21,32 @@ pub struct Refusal {
     pub advice: &'static str,
 }
 
+/// A right that the authorizer found missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissingRight<'a> {
+    /// `patch`, ….
+    pub verb: &'a str,
+    /// Plural of the kind, with the subresource: `egapps/status`.
+    pub resource: &'a str,
+    /// Where; empty for the whole cluster.
+    pub namespace: &'a str,
+}
+
+/// The right that a request was refused for; `None` where it failed otherwise. The API server says it in its sentence
+/// alone: `User "…" cannot patch resource "deployments" in API group "apps" in the namespace "team"`.
+#[must_use]
+pub fn missing_right(error: &kube::Error) -> Option<MissingRight<'_>> {
+    let kube::Error::Api(status) = error else { return None };
+    if status.code != 403 {
+        return None;
+    }
+    let (_, sentence) = status.message.split_once("User \"")?;
+    let (verb, rest) = sentence.split_once(" cannot ")?.1.split_once(" resource \"")?;
+    let (resource, rest) = rest.split_once('"')?;
+    let namespace = rest.split_once("in the namespace \"").and_then(|(_, rest)| rest.split_once('"'));
+    Some(MissingRight { verb, resource, namespace: namespace.map_or("", |(name, _)| name) })
+}
+
 const TRANSIENT: Disposition = Disposition::Transient { at_least: Duration::ZERO };
 
 /// Classifies a failed request.
@@ -102,4 +128,38 @@ fn innermost(error: &kube::Error) -> String {
         source = inner.source();
     }
     last
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(code: u16, message: &str) -> kube::Error {
+        let status = json!({ "status": "Failure", "code": code, "message": message, "reason": "" });
+        kube::Error::Api(Box::new(serde_json::from_value(status).unwrap()))
+    }
+
+    #[test]
+    fn a_missing_right_is_read_from_the_servers_sentence() {
+        let sentence = "egapps.egplatform.platform.evillgenius.com \"web\" is forbidden: User \"u\" cannot patch resource \
+                        \"egapps/status\" in API group \"egplatform.platform.evillgenius.com\" in the namespace \"team\"";
+        let right = MissingRight { verb: "patch", resource: "egapps/status", namespace: "team" };
+        assert_eq!(missing_right(&answer(403, sentence)), Some(right));
+        let wide = "pods is forbidden: User \"u\" cannot list resource \"pods\" in API group \"\" at the cluster scope";
+        let right = MissingRight { verb: "list", resource: "pods", namespace: "" };
+        assert_eq!(missing_right(&answer(403, wide)), Some(right));
+    }
+
+    #[test]
+    fn other_refusals_are_no_missing_right() {
+        for (code, sentence) in [
+            (403, "deployments.apps \"web\" is forbidden: exceeded quota: q"),
+            (403, "denied: the User \"u\" is on leave"),
+            (409, "User \"u\" cannot patch resource \"deployments\""),
+        ] {
+            assert_eq!(missing_right(&answer(code, sentence)), None, "{sentence}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use super::context::Context;
 use super::error::{Disposition, Error};
 use super::memory::Memory;
 use super::reconcile::Pass;
-use super::status::{Verdict, is_our_type, says, undecodable};
+use super::status::{Verdict, is_our_type, says, undecodable, unseen};
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
 use egapp_api::v1alpha1::{EGApp, EGAppStatus};
@@ -101,6 +101,24 @@ fn status_patch(uid: &str, status: &Value) -> Value {
         "metadata": { "uid": uid },
         "status": status,
     })
+}
+
+/// Reports an EGApp in an area of which some kind may not be seen: in its conditions, and nothing else is touched.
+pub async fn report_unseen(
+    ctx: &Context,
+    key: &ObjectKey,
+    app: &EGApp,
+    why: &str,
+    memory: &mut Memory,
+) -> Pass {
+    if app.metadata.deletion_timestamp.is_some() {
+        return Pass::default();
+    }
+    let verdict = Verdict { status: unseen(app, why, Timestamp::now()), is_settled: true };
+    match write_status(ctx, key, app, verdict, memory).await {
+        Ok(requeue) => Pass { requeue, error: None },
+        Err((error, requeue)) => Pass { requeue, error: Some(error) },
+    }
 }
 
 /// Reports an EGApp that this release cannot decode: in the log, and in its conditions if the API server lets us.

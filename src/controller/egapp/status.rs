@@ -273,6 +273,26 @@ pub fn undecodable(app: &Undecodable, name: &str, message: &str, now: Timestamp)
     }
 }
 
+/// The status of an EGApp whose children may not be seen: what was told of them stays, but is no longer known to hold.
+#[must_use]
+pub fn unseen(app: &EGApp, why: &str, now: Timestamp) -> EGAppStatus {
+    let told = app.status.clone().unwrap_or_default();
+    let (type_, status) = (ConditionType::Ready, ConditionStatus::Unknown);
+    let wanted = Wanted { type_, status, reason: Reason::Forbidden, message: why };
+    let ready = condition(told.condition(type_), wanted, app.metadata.generation, now);
+    let others = told.conditions.iter().filter(|condition| {
+        is_our_type(condition)
+            && condition.type_ != type_.as_str()
+            && condition.type_ != ConditionType::Stalled.as_str()
+    });
+    EGAppStatus {
+        observed_generation: app.metadata.generation,
+        conditions: others.cloned().chain([ready]).collect(),
+        selector: Some(names::selector_string(app.metadata.name.as_deref().unwrap_or_default())),
+        ..told
+    }
+}
+
 /// Whether `live` says what is wanted, and nothing else in words that are ours. Conditions of other types are their
 /// writers' affair, and so is the order.
 #[must_use]

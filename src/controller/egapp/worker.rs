@@ -12,7 +12,8 @@ use super::context::Context;
 use super::error::{Disposition, RECHECK};
 use super::memory::Memory;
 use super::reconcile::{Pass, reconcile};
-use super::report::report_undecodable;
+use super::report::{report_undecodable, report_unseen};
+use super::sync::Sight;
 use crate::controller::backoff::jitter;
 use crate::controller::key::ObjectKey;
 use crate::controller::queue::WorkQueue;
@@ -47,7 +48,7 @@ pub async fn run(ctx: Arc<Context>, queue: Arc<WorkQueue>) {
 
 /// One pass over the app of that key, and when to look again; `None` where there is nothing to look at.
 async fn pass(ctx: &Context, key: &ObjectKey) -> (Outcome, Option<Duration>) {
-    let Some(entry) = ctx.cluster.caches.apps.get(key) else {
+    let Some(entry) = ctx.cluster.caches(key.namespace()).apps.get(key) else {
         ctx.memories.forget(key);
         return (Outcome::Success, None);
     };
@@ -57,9 +58,11 @@ async fn pass(ctx: &Context, key: &ObjectKey) -> (Outcome, Option<Duration>) {
     };
     let mut memory = ctx.memories.take(key, uid);
     let run = async {
-        match &entry.app {
-            Ok(app) => reconcile(ctx, key, app, &mut memory).await,
-            Err(undecodable) => report_undecodable(ctx, key, undecodable, &mut memory).await,
+        match (&entry.app, ctx.sync.sight(key.namespace())) {
+            (Ok(app), Sight::Complete) => reconcile(ctx, key, app, &mut memory).await,
+            (Ok(app), Sight::Refused(why)) => report_unseen(ctx, key, app, &why, &mut memory).await,
+            (Ok(_), Sight::Awaited) => Pass::default(),
+            (Err(undecodable), _) => report_undecodable(ctx, key, undecodable, &mut memory).await,
         }
     };
     let result = tokio::time::timeout(PASS_TIMEOUT, AssertUnwindSafe(run).catch_unwind()).await;

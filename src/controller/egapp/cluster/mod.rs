@@ -5,7 +5,9 @@ mod children;
 mod kinds;
 mod pods;
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
@@ -18,8 +20,11 @@ use serde_json::Value;
 
 use super::error::{Call, Disposition, Error};
 use super::names;
+use super::refusal::missing_right;
 use crate::controller::key::ObjectKey;
+use crate::controller::scope::{Area, Scope};
 use crate::controller::store::Store;
+use crate::telemetry::DenialMetrics;
 
 pub use apps::{AppEntry, AppView, Undecodable};
 pub use children::{ChildKind, Controller, Details, Live, View};
@@ -29,7 +34,7 @@ pub use pods::{PodIndex, PodView};
 /// No single request takes longer; the client itself would wait for ever on a connection that died silently.
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Local copies of what the controller reads.
+/// Local copies of what the controller reads in one area.
 #[derive(Default)]
 pub struct Caches {
     /// Every EGApp.
@@ -46,16 +51,32 @@ pub struct Caches {
 
 /// Local copies to read from, and the client to write with.
 pub struct Cluster {
-    /// Complete before the first pass.
-    pub caches: Caches,
+    /// Of each namespace that is watched by itself: a list of one replaces nothing of another.
+    namespaces: BTreeMap<Arc<str>, Caches>,
+    /// Of all others: the whole cluster's, or for ever empty.
+    rest: Caches,
     client: Client,
+    denials: DenialMetrics,
 }
 
 impl Cluster {
     /// A view with empty copies.
     #[must_use]
-    pub fn new(client: Client) -> Self {
-        Self { caches: Caches::default(), client }
+    pub fn new(client: Client, scope: &Scope, denials: DenialMetrics) -> Self {
+        let names = scope.areas().filter(|area| **area != Area::Cluster).map(Area::namespace);
+        let namespaces = names.map(|name| (name.into(), Caches::default())).collect();
+        Self { namespaces, rest: Caches::default(), client, denials }
+    }
+
+    /// The local copies of what is in that namespace; complete before the first pass over an EGApp in it.
+    #[must_use]
+    pub fn caches(&self, namespace: &str) -> &Caches {
+        self.namespaces.get(namespace).unwrap_or(&self.rest)
+    }
+
+    /// All local copies.
+    pub fn all_caches(&self) -> impl Iterator<Item = &Caches> {
+        self.namespaces.values().chain([&self.rest])
     }
 
     /// The client behind the view.
@@ -107,9 +128,9 @@ impl Cluster {
         patch: &Patch<P>,
     ) -> Result<Live<K>, Error> {
         let api: Api<View<K>> = Api::namespaced(self.client(), key.namespace());
-        let store = K::store(&self.caches);
+        let store = K::store(self.caches(key.namespace()));
         let ticket = store.ticket();
-        let live = Live::from(timed(call, api.patch(key.name(), params, patch)).await?);
+        let live = Live::from(self.timed(call, api.patch(key.name(), params, patch)).await?);
         store.learn(ticket, live.clone());
         Ok(live)
     }
@@ -122,9 +143,9 @@ impl Cluster {
         let api: Api<View<K>> = Api::namespaced(self.client(), key.namespace());
         let uid = Preconditions { uid: Some(child.uid.to_string()), resource_version: None };
         let params = DeleteParams { preconditions: Some(uid), ..DeleteParams::default() };
-        match timed(Call::new("delete", K::TITLE, key), api.delete(key.name(), &params)).await {
+        match self.timed(Call::new("delete", K::TITLE, key), api.delete(key.name(), &params)).await {
             Err(error) if error.disposition() != Disposition::Gone => return Err(error),
-            Ok(_) | Err(_) => K::store(&self.caches).forget(child),
+            Ok(_) | Err(_) => K::store(self.caches(key.namespace())).forget(child),
         }
         Ok(())
     }
@@ -154,10 +175,11 @@ impl Cluster {
         params: &PatchParams,
         patch: &Patch<&Value>,
     ) -> Result<AppEntry, Error> {
-        let (ticket, api) = (self.caches.apps.ticket(), self.apps_of(key));
+        let apps = &self.caches(key.namespace()).apps;
+        let (ticket, api) = (apps.ticket(), self.apps_of(key));
         let call = Call::new("apply", "the status of EGApp", key);
-        let entry = AppEntry::from(timed(call, api.patch_status(key.name(), params, patch)).await?);
-        self.caches.apps.learn(ticket, entry.clone());
+        let entry = AppEntry::from(self.timed(call, api.patch_status(key.name(), params, patch)).await?);
+        apps.learn(ticket, entry.clone());
         Ok(entry)
     }
 
@@ -166,12 +188,12 @@ impl Cluster {
     /// # Errors
     /// When the API server refuses or does not answer.
     pub async fn read_app(&self, key: &ObjectKey) -> Result<Option<AppEntry>, Error> {
-        let ticket = self.caches.apps.ticket();
-        let api = self.apps_of(key);
-        let reply = timed(Call::new("get", "EGApp", key), api.get_opt(key.name())).await?;
+        let apps = &self.caches(key.namespace()).apps;
+        let (ticket, api) = (apps.ticket(), self.apps_of(key));
+        let reply = self.timed(Call::new("get", "EGApp", key), api.get_opt(key.name())).await?;
         let entry = reply.map(AppEntry::from);
         if let Some(entry) = &entry {
-            self.caches.apps.learn(ticket, entry.clone());
+            apps.learn(ticket, entry.clone());
         }
         Ok(entry)
     }
@@ -179,17 +201,26 @@ impl Cluster {
     fn apps_of(&self, key: &ObjectKey) -> Api<AppView> {
         Api::namespaced(self.client(), key.namespace())
     }
+
+    async fn timed<T>(
+        &self,
+        call: Call,
+        request: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, Error> {
+        match tokio::time::timeout(CALL_TIMEOUT, request).await {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(source)) => {
+                if let Some(right) = missing_right(&source) {
+                    self.denials.denied(right.verb, right.resource, right.namespace);
+                }
+                Err(Error::Call { call, source: Box::new(source) })
+            }
+            Err(_) => Err(Error::NoAnswer { call, after: CALL_TIMEOUT }),
+        }
+    }
 }
 
 /// Forced: fields we mean are ours, whoever wrote them last.
 fn apply_params() -> PatchParams {
     PatchParams::apply(names::FIELD_MANAGER).force()
-}
-
-async fn timed<T>(call: Call, request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Error> {
-    match tokio::time::timeout(CALL_TIMEOUT, request).await {
-        Ok(Ok(reply)) => Ok(reply),
-        Ok(Err(source)) => Err(Error::Call { call, source: Box::new(source) }),
-        Err(_) => Err(Error::NoAnswer { call, after: CALL_TIMEOUT }),
-    }
 }
