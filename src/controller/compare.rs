@@ -2,7 +2,7 @@
 //!
 //! A server-side apply of an unchanged object costs the API server as much as a real change, so only what differs
 //! is applied. "Differs" is not plain inequality: the server adds defaults, other managers add fields and list
-//! entries, quantities are printed in a canonical form, and zero values read back as absent.
+//! entries, quantities are printed in a canonical form, and most zero values read back as absent.
 
 use std::borrow::Cow;
 
@@ -24,61 +24,73 @@ pub fn list_keys(field: &str) -> &'static [&'static str] {
     }
 }
 
+/// Flags that are stored where they are false: absent, all but the last count as true.
+const IS_STORED_AS_FALSE: [&str; 4] =
+    ["allowPrivilegeEscalation", "automountServiceAccountToken", "enableServiceLinks", "privileged"];
+
 /// Path of the first field of `desired` that `live` lacks or has otherwise; `None` where it has them all.
 #[must_use]
 pub fn first_difference(desired: &Value, live: &Value) -> Option<String> {
-    difference(desired, live, "").map(|path| path.trim_start_matches('.').to_owned())
+    let path = difference(desired, live, "")?;
+    Some(path.strip_prefix('.').map(str::to_owned).unwrap_or(path))
 }
 
-fn difference(desired: &Value, live: &Value, path: &str) -> Option<String> {
+/// Path of the first difference below a field of that name. It is put together on the way back from the difference:
+/// where there is none, as nearly always, nothing is allocated.
+fn difference(desired: &Value, live: &Value, field: &str) -> Option<String> {
     match (desired, live) {
-        (Value::Object(desired), Value::Object(live)) => in_object(desired, live, path),
-        (Value::Array(desired), Value::Array(live)) => in_list(desired, live, path),
-        (desired, live) => (!is_equal_scalar(desired, live, path)).then(|| path.to_owned()),
+        (Value::Object(desired), Value::Object(live)) => in_object(desired, live, field),
+        (Value::Array(desired), Value::Array(live)) => in_list(desired, live, field),
+        (desired, live) => (desired != live).then(String::new),
     }
 }
 
-fn in_object(desired: &Map<String, Value>, live: &Map<String, Value>, path: &str) -> Option<String> {
+fn in_object(desired: &Map<String, Value>, live: &Map<String, Value>, field: &str) -> Option<String> {
+    let holds_quantities = matches!(field, "limits" | "requests");
     desired.iter().find_map(|(name, wanted)| {
-        let path = format!("{path}.{name}");
-        match live.get(name) {
-            Some(found) => difference(wanted, found, &path),
-            None => (!is_zero(wanted)).then_some(path),
-        }
+        let inner = match live.get(name) {
+            Some(found) if holds_quantities && is_same_amount(wanted, found) => None,
+            Some(found) => difference(wanted, found, name),
+            None => (!is_zero(wanted) || IS_STORED_AS_FALSE.contains(&name.as_str())).then(String::new),
+        };
+        inner.map(|inner| format!(".{name}{inner}"))
     })
 }
 
-fn in_list(desired: &[Value], live: &[Value], path: &str) -> Option<String> {
-    let field = last_field(path);
+fn is_same_amount(desired: &Value, live: &Value) -> bool {
+    match (desired.as_str(), live.as_str()) {
+        (Some(desired), Some(live)) => quantity::is_equal(desired, live),
+        _ => false,
+    }
+}
+
+fn in_list(desired: &[Value], live: &[Value], field: &str) -> Option<String> {
     let keys = list_keys(field);
     if keys.is_empty() {
-        return in_whole_list(desired, live, path);
+        return in_whole_list(desired, live);
     }
     let mut previous = None;
     desired.iter().find_map(|wanted| {
-        let title = title(wanted, keys);
-        let path = format!("{path}[{title}]");
-        let Some((position, found)) =
-            live.iter().enumerate().find(|(_, entry)| has_same_keys(wanted, entry, keys))
-        else {
-            return Some(path);
-        };
+        let at = live.iter().position(|entry| has_same_keys(wanted, entry, keys));
         // The order of variables decides what `$(NAME)` sees.
-        let is_out_of_order = field == "env" && previous.is_some_and(|before| before > position);
-        previous = Some(position);
-        if is_out_of_order { Some(path) } else { difference(wanted, found, &path) }
+        let is_out_of_order = field == "env" && at < previous;
+        previous = at;
+        let inner = match at.and_then(|at| live.get(at)) {
+            Some(found) if !is_out_of_order => difference(wanted, found, ""),
+            _ => Some(String::new()),
+        };
+        inner.map(|inner| format!("[{}]{inner}", title(wanted, keys)))
     })
 }
 
-fn in_whole_list(desired: &[Value], live: &[Value], path: &str) -> Option<String> {
+fn in_whole_list(desired: &[Value], live: &[Value]) -> Option<String> {
     if desired.len() != live.len() {
-        return Some(path.to_owned());
+        return Some(String::new());
     }
-    desired
-        .iter()
-        .zip(live)
-        .enumerate()
-        .find_map(|(position, (wanted, found))| difference(wanted, found, &format!("{path}[{position}]")))
+    let mut pairs = desired.iter().zip(live).enumerate();
+    pairs.find_map(|(position, (wanted, found))| {
+        difference(wanted, found, "").map(|inner| format!("[{position}]{inner}"))
+    })
 }
 
 /// Whether two entries of a keyed list are the same entry. An absent protocol is TCP.
@@ -101,24 +113,6 @@ fn title(entry: &Value, keys: &[&str]) -> String {
         .filter_map(|key| entry.get(key))
         .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     parts.collect::<Vec<_>>().join(",")
-}
-
-fn is_equal_scalar(desired: &Value, live: &Value, path: &str) -> bool {
-    if desired == live {
-        return true;
-    }
-    let parent = path.rsplit_once('.').map_or("", |(parent, _)| last_field(parent));
-    let is_quantity = matches!(parent, "limits" | "requests");
-    match (desired.as_str(), live.as_str()) {
-        (Some(desired), Some(live)) if is_quantity => quantity::is_equal(desired, live),
-        _ => false,
-    }
-}
-
-/// Name of the last field of a path, without a list position.
-fn last_field(path: &str) -> &str {
-    let field = path.rsplit_once('.').map_or(path, |(_, field)| field);
-    field.split('[').next().unwrap_or(field)
 }
 
 /// What the server leaves out when it prints an object.

@@ -44,6 +44,14 @@ fn zero_values_read_back_absent() {
 }
 
 #[test]
+fn a_flag_that_counts_as_true_where_it_is_absent_differs() {
+    for flag in ["allowPrivilegeEscalation", "automountServiceAccountToken", "enableServiceLinks"] {
+        assert_same(&json!({ flag: false }), &json!({ flag: false }));
+        assert_differs(flag, &json!({ flag: false }), &json!({}));
+    }
+}
+
+#[test]
 fn quantities_are_compared_by_value_and_only_where_quantities_stand() {
     let resources = |cpu: &str| json!({ "resources": { "requests": { "cpu": cpu } } });
     assert_same(&resources("0.5"), &resources("500m"));
@@ -54,6 +62,16 @@ fn quantities_are_compared_by_value_and_only_where_quantities_stand() {
         &json!({ "labels": { "size": "0.5" } }),
         &json!({ "labels": { "size": "500m" } }),
     );
+}
+
+#[test]
+fn no_name_of_a_variable_or_a_label_makes_its_value_a_quantity() {
+    for name in ["a.limits[", "limits", "requests", ".requests", "x.limits.y"] {
+        let env = |value: &str| json!({ "env": [{ "name": name, "value": value }] });
+        assert_differs(&format!("env[{name}].value"), &env("1"), &env("1000m"));
+        let labels = |value: &str| json!({ "labels": { name: value } });
+        assert_differs(&format!("labels.{name}"), &labels("1"), &labels("1000m"));
+    }
 }
 
 #[test]

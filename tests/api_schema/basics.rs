@@ -89,10 +89,13 @@ async fn every_word_of_the_types_is_accepted() {
 }
 
 #[tokio::test]
-async fn negative_replicas_are_refused_and_zero_is_not() {
+async fn fewer_replicas_than_none_and_more_than_any_cluster_has_are_refused() {
     let apps = Egapps::of_a_new_namespace().await.unwrap();
     let answer = apps.try_spec(json!({ "replicaCount": -1 })).await.unwrap();
     assert!(is_refused(&answer, "spec.replicaCount", "should be greater than or equal to 0"), "{answer:?}");
+    let answer = apps.try_spec(json!({ "replicaCount": 150_001 })).await.unwrap();
+    assert!(is_refused(&answer, "spec.replicaCount", "should be less than or equal to 150000"), "{answer:?}");
+    assert!(apps.try_spec(json!({ "replicaCount": 150_000 })).await.unwrap().is_ok());
     let app = apps.try_spec(json!({ "replicaCount": 0 })).await.unwrap().unwrap();
     assert_eq!(app["spec"]["replicaCount"], 0);
 }
@@ -137,11 +140,59 @@ async fn images_that_name_nothing_are_refused() {
 }
 
 #[tokio::test]
-async fn images_with_port_and_digest_are_accepted() {
+async fn images_that_no_kubelet_can_read_are_refused_once_with_the_form() {
     let apps = Egapps::of_a_new_namespace().await.unwrap();
-    let image = format!("registry.example.com:5000/team/web_app:1.4-rc.2@sha256:{}", "0f".repeat(32));
-    let app = apps.try_spec(json!({ "image": image })).await.unwrap().unwrap();
-    assert_eq!(app["spec"]["image"], image);
+    let long_tag = format!("web:{}", "t".repeat(129));
+    for image in [
+        ":::@@@",
+        "https://registry.example.com/web",
+        "registry.example.com/Team/web",
+        "Web",
+        "team//web",
+        "/web",
+        "web/",
+        "web:",
+        "web:1:2",
+        "web:.1",
+        &long_tag,
+        "web@sha256",
+        "web@sha256:0f",
+        "registry.example.com:/web",
+        "-registry.example.com/web",
+        "team/.web",
+        "team/a___b",
+        "team/a..b",
+        "web-",
+    ] {
+        let answer = apps.try_spec(json!({ "image": image })).await.unwrap();
+        let form = "must be an image reference [registry[:port]/]path[:tag][@digest]";
+        assert!(is_refused(&answer, "spec.image", form), "{image:?}: {answer:?}");
+        assert_eq!(answer.unwrap_err().len(), 1, "{image:?}");
+    }
+}
+
+#[tokio::test]
+async fn images_of_every_legal_form_are_accepted() {
+    let apps = Egapps::of_a_new_namespace().await.unwrap();
+    let sha256 = format!("sha256:{}", "0f".repeat(32));
+    let longest = format!("web:{}", "t".repeat(128));
+    for image in [
+        "web",
+        "library/web:latest",
+        "localhost:5000/web",
+        "127.0.0.1:5000/web",
+        "[2001:db8::1]:5000/web",
+        "REGISTRY.Example.com/team/web",
+        "UPPER/web:V1.0_RC-1",
+        "registry.example.com/a-b--c/d_e__f.g/0",
+        &longest,
+        &format!("web@{sha256}"),
+        &format!("registry.example.com:5000/team/web_app:1.4-rc.2@{sha256}"),
+        &format!("web@sha512+b64u.x:{}", "aF".repeat(16)),
+    ] {
+        let app = apps.try_spec(json!({ "image": image })).await.unwrap().unwrap();
+        assert_eq!(app["spec"]["image"], image);
+    }
 }
 
 #[tokio::test]

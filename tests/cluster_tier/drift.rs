@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::cluster;
 use crate::support::App;
 use crate::support::app::with_image;
+use crate::support::operator::user;
 
 /// Merges `patch` into the Deployment by hand and waits until `is_healed`.
 async fn assert_healed(app: &App<'_>, what: &str, patch: &Value, is_healed: impl Fn(&Value) -> bool) {
@@ -173,4 +174,40 @@ async fn drift_that_a_forced_apply_cannot_heal_is_repaired() {
         app.until_deployment(what, is_healed).await;
     }
     app.wait_ready().await;
+}
+
+#[tokio::test]
+async fn values_that_read_back_in_another_form_are_never_written_again() {
+    let app = App::named(cluster().await, "web").await;
+    // dev has `minReadySeconds: 0`.
+    let spec = json!({
+        "framework": "go", "environment": "dev", "replicaCount": 1, "image": "registry.example.com/team/web:1",
+        "env": [{ "name": "EMPTY", "value": "" }, { "name": "UNSET" }],
+        "resources": { "requests": { "cpu": "0.5", "memory": "1024Mi" }, "limits": { "cpu": 1, "memory": "1073741824" } },
+    });
+    app.apply(&spec).await;
+    app.wait_ready().await;
+    let before = (app.get().await, app.deployment().await);
+    assert_eq!(container(&before.1)["resources"]["requests"]["cpu"], "500m", "another form");
+
+    let mark = app.cluster.audit_mark().unwrap();
+    for pass in 0..20 {
+        for kind in ["egapp", "deployment", "service"] {
+            app.kubectl(&["annotate", "--overwrite", kind, "web", &format!("test.example.com/pass={pass}")])
+                .await;
+        }
+    }
+    let after = (app.get().await, app.deployment().await);
+    assert_eq!(after.0["metadata"]["generation"], before.0["metadata"]["generation"]);
+    let generation = |deployment: &Value| deployment["metadata"]["generation"].as_i64().unwrap();
+    assert_eq!(
+        generation(&after.1),
+        generation(&before.1) + 20,
+        "one for each annotation, as Deployments have it"
+    );
+    app.patch(&json!({ "spec": { "replicaCount": 2 } })).await;
+    app.until_deployment("the passes before are over", |live| live["spec"]["replicas"] == 2).await;
+    let requests = app.cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace);
+    let writes = requests.writes().filter(|event| event.subresource.is_empty());
+    assert_eq!(writes.count(), 1, "the scaling, and nothing else: {writes:#?}");
 }

@@ -16,7 +16,9 @@ mod children;
 mod conflicts;
 mod deletion;
 mod drift;
+mod leaves;
 mod lifecycle;
+mod repair;
 mod samples;
 mod status;
 

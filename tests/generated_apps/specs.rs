@@ -106,7 +106,13 @@ fn app_id(dice: &mut Dice) -> Value {
 fn image(dice: &mut Dice) -> Value {
     let digest = format!("registry.example.com/team/web@sha256:{}", "0".repeat(64));
     let longest = format!("registry.example.com/{}", "x".repeat(491));
-    json!(dice.pick(&["registry.example.com:5000/team/web:1", "web", "UPPER/~odd:{tag}", &digest, &longest]))
+    json!(dice.pick(&[
+        "registry.example.com:5000/team/web:1",
+        "web",
+        "UPPER/odd__name:V1.0_RC-1",
+        &digest,
+        &longest
+    ]))
 }
 
 fn command(dice: &mut Dice) -> Value {

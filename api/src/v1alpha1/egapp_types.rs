@@ -99,11 +99,12 @@ pub struct EGAppSpec {
     /// taken out of the Service. It never picks the image's tag. A change restarts the pods.
     pub environment: Environment,
 
-    /// How many replicas run. Default: 1. With 0 the application is stopped, which counts as Ready.
+    /// How many replicas run. Default: 1. With 0 the application is stopped, which counts as Ready. At most 150000, the
+    /// pods of the largest cluster that Kubernetes supports: more is a slip of the keyboard.
     ///
     /// `kubectl scale` writes this field: a manifest that leaves it out keeps the number that was scaled to.
     #[serde(default = "one")]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = 0, max = 150_000))]
     pub replica_count: i32,
 
     /// Container image, such as `registry.example.com/team/web:1.4.2`. Unset, the default: the image that the
@@ -112,18 +113,7 @@ pub struct EGAppSpec {
     ///
     /// A change rolls the pods over to the new image.
     #[serde(default, deserialize_with = "empty_is_unset", skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 512), extend("x-kubernetes-validations" = [
-        {
-            "rule": "self != ''",
-            "message": "must not be empty; name an image such as registry.example.com/team/web:1.4.2, or leave the \
-                        field out to run the framework's starter image",
-        },
-        {
-            "rule": "self.matches('^[!-~]*$')",
-            "message": "must be one image reference without white space, control or non-ASCII characters, such as \
-                        registry.example.com/team/web:1.4.2",
-        },
-    ]))]
+    #[schemars(schema_with = "schema::image")]
     pub image: Option<String>,
 
     /// The program that the container runs instead of the image's `ENTRYPOINT`, and its first arguments. Default: the

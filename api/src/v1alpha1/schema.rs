@@ -43,6 +43,39 @@ fn condition_bounds() -> [(String, Map<String, Value>); 5] {
     .map(|(field, bounds)| (field.to_owned(), bounds.as_object().cloned().unwrap_or_default()))
 }
 
+/// Reference of an image, by the grammar with which kubelets read it (`distribution/reference`): what does not fit ends as
+/// `InvalidImageName` of a pod.
+pub(super) fn image(_: &mut SchemaGenerator) -> Schema {
+    let label = "[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?";
+    let registry = format!("({label}([.]{label})*|[[][0-9A-Fa-f:]+[]])(:[0-9]+)?");
+    let part = "[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*";
+    let tag = "[A-Za-z0-9_][-.A-Za-z0-9_]{0,127}";
+    let digest = "[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9A-Fa-f]{32,}";
+    let reference = format!("^({registry}/)?{part}(/{part})*(:{tag})?(@{digest})?$");
+    schemars::json_schema!({
+        "type": "string",
+        "maxLength": 512,
+        "x-kubernetes-validations": [
+            {
+                "rule": "self != ''",
+                "message": "must not be empty; name an image such as registry.example.com/team/web:1.4.2, or leave the \
+                            field out to run the framework's starter image",
+            },
+            {
+                "rule": "self.matches('^[!-~]*$')",
+                "message": "must be one image reference without white space, control or non-ASCII characters, such as \
+                            registry.example.com/team/web:1.4.2",
+            },
+            {
+                "rule": format!("!self.matches('^[!-~]+$') || self.matches('{reference}')"),
+                "message": "must be an image reference [registry[:port]/]path[:tag][@digest], such as \
+                            registry.example.com/team/web:1.4.2; the path consists of lower-case letters and digits, \
+                            with '.', '_', '__' or '-' only between them",
+            },
+        ],
+    })
+}
+
 /// Name of a ConfigMap, Secret or ServiceAccount.
 pub(super) fn object_name(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({

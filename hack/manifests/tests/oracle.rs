@@ -18,6 +18,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("@.metadata.properties", "lets those rules name the field"),
     ("@.spec.properties.appId.maxLength", "it becomes a label value"),
     ("@.spec.properties.appId.x-kubernetes-validations", "it becomes a label value"),
+    ("@.spec.properties.replicaCount.maximum", "what no cluster can run is a slip of the keyboard"),
     ("@.spec.properties.image", "a field of ours"),
     ("@.spec.properties.command", "a field of ours"),
     ("@.spec.properties.args", "a field of ours"),

@@ -17,7 +17,8 @@ pub(super) fn desired_deployment(workload: &Workload<'_>) -> Deployment {
         metadata: metadata(workload),
         spec: DeploymentSpec {
             replicas: Some(workload.spec.replica_count),
-            min_ready_seconds: (policy.min_ready_seconds > 0).then_some(policy.min_ready_seconds),
+            // Owned also where it is 0: one of somebody else's above our deadline would make every apply invalid.
+            min_ready_seconds: Some(policy.min_ready_seconds),
             progress_deadline_seconds: Some(policy.progress_deadline_seconds),
             strategy: Some(DeploymentStrategy {
                 type_: Some("RollingUpdate".to_owned()),
