@@ -25,7 +25,7 @@ say() { printf '    %s\n' "$*"; }
 
 # Shows a command and its output; fails when the command does.
 run() {
-  say "\$ $*"
+  say "\$ $(printf "%s" "${*@Q}" | sed "s|'\([A-Za-z0-9_.:/=,-]*\)'|\1|g")"
   "$@" 2>&1 | indent
 }
 

@@ -4,7 +4,8 @@ use std::env;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use http::Request;
+use http::header::USER_AGENT;
+use http::{HeaderValue, Request};
 use kube::client::retry::RetryPolicy;
 use kube::client::{Body, ClientBuilder};
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
@@ -17,6 +18,8 @@ use tower::{BoxError, Layer, service_fn};
 use super::fence::Fence;
 use crate::telemetry::Metrics;
 
+/// Who the audit log says has called.
+const NAME_AND_VERSION: &str = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
 const CONNECT: Duration = Duration::from_secs(10);
 /// Until the head of an answer, which even a watch sends at once. The API server gives a write 34 s.
 const ANSWER: Duration = Duration::from_secs(40);
@@ -129,6 +132,7 @@ pub(super) fn plain_client(config: &Config, metrics: &Metrics) -> Result<Client,
     let mut config = config.clone();
     config.connect_timeout = Some(CONNECT);
     config.default_retry = false;
+    config.headers.push((USER_AGENT, HeaderValue::from_static(NAME_AND_VERSION)));
     let url = config.cluster_url.to_string();
     let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
     let builder = ClientBuilder::try_from(config).map_err(|source| ClientError::Build { url, source })?;

@@ -114,3 +114,21 @@ async fn a_worker_listens_on_nothing() {
     );
     assert_eq!(app.object("service").await, None);
 }
+
+#[tokio::test]
+async fn an_app_is_not_ready_while_a_former_service_of_its_name_is_on_its_way_out() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let hold = json!({ "metadata": { "finalizers": ["team.example.com/hold"] } }).to_string();
+    app.kubectl(&["patch", "service", "web", "--type=merge", "-p", &hold]).await;
+    app.kubectl(&["delete", "service", "web", "--wait=false"]).await;
+    let waiting = |app: &Value| {
+        let message = condition(app, "Ready")["message"].as_str().unwrap_or_default();
+        message == "waiting for the former Service of this name to be gone"
+    };
+    let told = app.until("it is told", waiting).await;
+    assert_eq!(condition(&told, "Ready")["status"], "False");
+    let release = json!({ "metadata": { "finalizers": null } }).to_string();
+    app.kubectl(&["patch", "service", "web", "--type=merge", "-p", &release]).await;
+    app.wait_ready().await;
+    app.kubectl(&["get", "service", "web"]).await;
+}

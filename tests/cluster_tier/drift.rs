@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::cluster;
-use crate::support::App;
-use crate::support::app::with_image;
+use crate::support::app::{condition, reason, with_image};
 use crate::support::operator::user;
+use crate::support::{App, eventually, holds};
 
 /// Merges `patch` into the Deployment by hand and waits until `is_healed`.
 async fn assert_healed(app: &App<'_>, what: &str, patch: &Value, is_healed: impl Fn(&Value) -> bool) {
@@ -210,4 +210,30 @@ async fn values_that_read_back_in_another_form_are_never_written_again() {
     let requests = app.cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace);
     let writes = requests.writes().filter(|event| event.subresource.is_empty());
     assert_eq!(writes.count(), 1, "the scaling, and nothing else: {writes:#?}");
+}
+
+#[tokio::test]
+async fn a_field_that_somebody_keeps_changing_back_is_told_and_put_right_ever_less_often() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let patch = json!({ "spec": { "replicas": 4 } }).to_string();
+    let mut rounds = 0;
+    let told = loop {
+        app.kubectl(&["patch", "deployment", "web", "-p", &patch]).await;
+        let now = eventually("it is put right or told", async || {
+            let (now, live) = (app.get().await, app.deployment().await);
+            let is_right = live["spec"]["replicas"] == 1;
+            holds(is_right || reason(&now) == "Overridden", || format!("{now:#}")).map(|()| now)
+        })
+        .await;
+        if reason(&now) == "Overridden" {
+            break now;
+        }
+        rounds += 1;
+        assert!(rounds < 10, "it is put right at once for ever");
+    };
+    assert!(rounds > 1, "a few changes by hand are nobody's contest");
+    let message = condition(&told, "Ready")["message"].as_str().unwrap();
+    assert!(message.contains("Deployment") && message.contains("spec.replicas"), "{message}");
+    app.until("nobody changes it any more", |app| reason(app) == "Available").await;
+    assert_eq!(app.deployment().await["spec"]["replicas"], 1);
 }

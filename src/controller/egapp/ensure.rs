@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::cluster::{ChildKind, Cluster, Live};
+use super::contest::Contest;
 use super::error::{Disposition, Error, RECHECK};
 use super::memory::ChildMemory;
 use super::news::Change;
@@ -27,8 +28,10 @@ pub enum Found {
     InSync,
     /// It is as it should be since it was applied in this pass.
     Applied(Change),
-    /// It is on its way, or gone: an event will tell.
+    /// It is on its way out, or its place is gone: an event will tell.
     Moving,
+    /// A former object of that kind must be gone before it can be made.
+    Waiting(&'static str),
     /// A child of that kind, which must not be, was deleted in this pass.
     Deleted(&'static str),
     /// It has not been looked at yet: the next pass does, behind whatever waits already.
@@ -101,7 +104,7 @@ impl Ensure<'_> {
         memory: &mut ChildMemory,
     ) -> Result<Found, Error> {
         let live = match &seen.ownership {
-            Ownership::Terminating | Ownership::Predecessor => return Ok(Found::Moving),
+            Ownership::Terminating | Ownership::Predecessor => return Ok(Found::Waiting(K::TITLE)),
             Ownership::Foreign(owner) => {
                 return Err(Error::NameConflict {
                     kind: K::TITLE,
@@ -124,10 +127,25 @@ impl Ensure<'_> {
         if let Some(field) = memory.known_override(wanted.digest(), seen.digest()) {
             return Err(Error::Overridden { kind: K::TITLE, key: self.key.clone(), field });
         }
+        let drift = memory.is_known(wanted.digest(), seen).then(|| change.clone());
+        if live.is_some()
+            && let Some(field) = &drift
+            && let Some(wait) =
+                memory.contest.as_ref().and_then(|contest| contest.pause(field, Instant::now()))
+        {
+            return Err(Error::Contested {
+                kind: K::TITLE,
+                key: self.key.clone(),
+                field: field.clone(),
+                wait,
+            });
+        }
         let reply = self.send_until_it_fits(&mut wanted, &comparable, live, memory).await?;
         info!(namespace = self.key.namespace(), name = self.key.name(), kind = K::TITLE, change, "applied");
         let Some(field) = comparable.change(&reply) else {
-            let drift = memory.is_known(wanted.digest(), seen).then_some(change);
+            if let Some(field) = drift.clone() {
+                memory.contest = Some(Contest::after(memory.contest.take(), field, Instant::now()));
+            }
             memory.settle(wanted.digest(), reply.digest());
             return Ok(Found::Applied(Change::new(seen.live.as_deref(), &reply, drift)));
         };
@@ -236,7 +254,7 @@ impl Ensure<'_> {
 
 impl ChildMemory {
     fn settle(&mut self, wanted: u64, live: u64) {
-        *self = Self { in_sync: Some((wanted, live)), ..Self::default() };
+        *self = Self { in_sync: Some((wanted, live)), contest: self.contest.take(), ..Self::default() };
     }
 
     /// Whether what is there, or was until now, is what came of the same wish: what differs is then somebody else's doing.

@@ -46,6 +46,21 @@ pub enum Error {
         /// Path of the first field that differs.
         field: String,
     },
+    /// Somebody else changes a field back as often as it is put right.
+    #[error(
+        "{kind} {key}: somebody else keeps changing {field} back; it is put right again with growing pauses; \
+             `kubectl get {kind} {} --show-managed-fields -o yaml` shows who", key.name()
+    )]
+    Contested {
+        /// Its kind.
+        kind: &'static str,
+        /// The child.
+        key: ObjectKey,
+        /// Path of the field.
+        field: String,
+        /// Until it is put right again.
+        wait: Duration,
+    },
     /// Somebody else changed the child between our look and our change.
     #[error("{kind} {key} was changed while it was being repaired; it is looked at again")]
     Moved {
@@ -96,6 +111,11 @@ pub enum Disposition {
     TerminalSpec,
     /// A person must change something else, which we may not see: look again after [`RECHECK`].
     TerminalCluster,
+    /// Somebody else works against us: again after a pause that grows each time.
+    Contested {
+        /// The pause.
+        after: Duration,
+    },
     /// A right, a quota or a namespace is missing: retried with growing pauses.
     Blocked,
     /// It may pass by itself: retried with growing pauses, none shorter than the server asked for.
@@ -116,6 +136,7 @@ impl Disposition {
         match self {
             Self::TerminalSpec => "terminal_spec",
             Self::TerminalCluster => "terminal_cluster",
+            Self::Contested { .. } => "contested",
             Self::Blocked => "blocked",
             Self::Transient { .. } => "transient",
             Self::Gone => "gone",
@@ -124,13 +145,13 @@ impl Disposition {
     }
 
     /// Every word that [`class`](Self::class) gives.
-    pub const CLASSES: [&'static str; 6] =
-        ["terminal_spec", "terminal_cluster", "blocked", "transient", "gone", "defect"];
+    pub const CLASSES: [&'static str; 7] =
+        ["terminal_spec", "terminal_cluster", "contested", "blocked", "transient", "gone", "defect"];
 
     /// Whether nothing moves on without a person.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
-        matches!(self, Self::TerminalSpec | Self::TerminalCluster | Self::Defect)
+        matches!(self, Self::TerminalSpec | Self::TerminalCluster | Self::Contested { .. } | Self::Defect)
     }
 
     /// How long to wait after `failures` failures in a row; `None` = until the object changes.
@@ -141,6 +162,7 @@ impl Disposition {
             Self::TerminalCluster | Self::Defect => {
                 Some(RECHECK + crate::controller::backoff::jitter(RECHECK / 5, seed, failures))
             }
+            Self::Contested { after } => Some(after),
             Self::Blocked => Some(RETRY.delay(failures, seed)),
             Self::Transient { at_least } => Some(RETRY.delay(failures, seed).max(at_least)),
         }
@@ -154,6 +176,7 @@ impl Error {
         match self {
             Self::Spec(_) => Disposition::TerminalSpec,
             Self::NameConflict { .. } | Self::Overridden { .. } => Disposition::TerminalCluster,
+            Self::Contested { wait, .. } => Disposition::Contested { after: *wait },
             Self::Call { source, .. } => refusal::classify(source).disposition,
             Self::NoAnswer { .. } | Self::Moved { .. } => Disposition::Transient { at_least: Duration::ZERO },
         }
@@ -170,7 +193,9 @@ impl Error {
     pub fn costs_a_request(&self) -> bool {
         match self {
             Self::Call { .. } | Self::NoAnswer { .. } | Self::Moved { .. } => true,
-            Self::Spec(_) | Self::NameConflict { .. } | Self::Overridden { .. } => false,
+            Self::Spec(_) | Self::NameConflict { .. } | Self::Overridden { .. } | Self::Contested { .. } => {
+                false
+            }
         }
     }
 
@@ -181,7 +206,7 @@ impl Error {
             Self::Spec(SpecError::ImageUnresolved(_)) => Reason::ImageUnresolved,
             Self::Spec(_) => Reason::InvalidSpec,
             Self::NameConflict { .. } => Reason::NameConflict,
-            Self::Overridden { .. } => Reason::Overridden,
+            Self::Overridden { .. } | Self::Contested { .. } => Reason::Overridden,
             Self::Call { source, .. } => refusal::classify(source).reason,
             Self::NoAnswer { .. } | Self::Moved { .. } => Reason::Retrying,
         }
@@ -198,6 +223,7 @@ impl Error {
             Self::Spec(_)
             | Self::NameConflict { .. }
             | Self::Overridden { .. }
+            | Self::Contested { .. }
             | Self::Moved { .. }
             | Self::NoAnswer { .. } => self.to_string(),
         }

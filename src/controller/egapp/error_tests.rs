@@ -36,6 +36,8 @@ fn assert_all(cases: impl IntoIterator<Item = (Error, Disposition, Reason)>) {
     }
 }
 
+const PAUSE: Duration = Duration::from_secs(4);
+
 #[test]
 fn what_we_find_ourselves_has_its_disposition_and_reason() {
     let kind = "Deployment";
@@ -50,6 +52,11 @@ fn what_we_find_ourselves_has_its_disposition_and_reason() {
         (
             Error::Overridden { kind, key: key(), field: "spec.replicas".into() },
             Disposition::TerminalCluster,
+            Reason::Overridden,
+        ),
+        (
+            Error::Contested { kind, key: key(), field: "spec.replicas".into(), wait: PAUSE },
+            Disposition::Contested { after: PAUSE },
             Reason::Overridden,
         ),
         (Error::Moved { kind, key: key() }, TRANSIENT, Reason::Retrying),
@@ -153,6 +160,7 @@ fn every_class_has_a_word_for_metrics() {
     let all = [
         Disposition::TerminalSpec,
         Disposition::TerminalCluster,
+        Disposition::Contested { after: PAUSE },
         Disposition::Blocked,
         TRANSIENT,
         Disposition::Gone,

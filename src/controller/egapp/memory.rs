@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::contest::Contest;
 use super::ensure::Override;
 use super::error::Error;
 use super::observe::Observed;
@@ -46,6 +47,8 @@ pub struct ChildMemory {
     pub in_sync: Option<(u64, u64)>,
     /// The last failure.
     pub failure: Failure<Arc<Error>>,
+    /// A field that somebody else changes back.
+    pub contest: Option<Contest>,
     /// An apply that did not stick.
     pub overridden: Option<Override>,
     /// Digest of the state that was repaired.
@@ -163,8 +166,13 @@ impl Memory {
 
 impl ChildMemory {
     fn is_empty(&self) -> bool {
-        let Self { in_sync, failure, overridden, repaired, moved } = self;
-        in_sync.is_none() && failure.is_empty() && overridden.is_none() && repaired.is_none() && *moved == 0
+        let Self { in_sync, failure, contest, overridden, repaired, moved } = self;
+        in_sync.is_none()
+            && failure.is_empty()
+            && contest.is_none()
+            && overridden.is_none()
+            && repaired.is_none()
+            && *moved == 0
     }
 }
 

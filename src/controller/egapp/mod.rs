@@ -3,6 +3,7 @@
 
 pub mod apply;
 pub mod cluster;
+pub mod contest;
 pub mod context;
 pub mod desired;
 pub mod ensure;

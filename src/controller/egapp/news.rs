@@ -150,7 +150,7 @@ pub fn of_children(found: &[Found], workload: &Workload<'_>) -> Vec<News> {
                 Topic::Deleted.news(format!("deleted {kind} {name}: the EGApp does not ask for it any more")),
             ]
         }
-        Found::InSync | Found::Moving | Found::Unseen | Found::Failed(_) => Vec::new(),
+        Found::InSync | Found::Moving | Found::Waiting(_) | Found::Unseen | Found::Failed(_) => Vec::new(),
     });
     news.flatten().collect()
 }

@@ -54,6 +54,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
     let outcome = match &advance.failure {
         Some(error) => Outcome::Failed(error),
         None if app.spec.suspend => Outcome::Suspended,
+        None if advance.is_unfinished => Outcome::Unfinished(advance.waits_for),
         None => Outcome::InSync,
     };
     let verdict = status(app, advance.made_of.as_ref(), &observed, outcome, Timestamp::now());
@@ -105,6 +106,10 @@ struct Advance {
     failure: Option<Arc<Error>>,
     /// A failure that may be over with the next try is not told to people yet.
     is_too_soon_to_tell: bool,
+    /// A child is not as it is wanted yet.
+    is_unfinished: bool,
+    /// The kind of which a former object must be gone first.
+    waits_for: Option<&'static str>,
     /// The EGApp does not exist any more, or is being deleted.
     is_gone: bool,
     pass: Pass,
@@ -143,6 +148,11 @@ fn outcome_of(applied: Applied) -> Advance {
     for found in applied.0 {
         if matches!(found, Found::Unseen) {
             advance.pass.requeue = Some(Duration::ZERO);
+            advance.is_unfinished = true;
+        }
+        if let Found::Waiting(kind) = found {
+            advance.is_unfinished = true;
+            advance.waits_for.get_or_insert(kind);
         }
         let Found::Failed(Failed { error, count, wait, is_new }) = found else { continue };
         advance.pass.requeue = earliest(advance.pass.requeue, wait);

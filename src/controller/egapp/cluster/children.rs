@@ -111,7 +111,7 @@ pub struct Details<S> {
     pub is_orphan: bool,
     /// Its status.
     pub state: S,
-    /// A number that changes with every field that may be compared. `metadata.generation` would not do: a Deployment's
+    /// A number that changes with every field that may be compared, and when deletion begins. `metadata.generation` would not do: a Deployment's
     /// grows with any annotation, and the Deployment controller writes some.
     pub digest: u64,
     /// JSON of `{metadata: {labels, annotations, ownerReferences}, spec}`. Text takes a tenth of the tree's memory,
@@ -167,12 +167,13 @@ impl<S> Details<S> {
         // Text and maps of text always serialise; were it empty all the same, everything would differ.
         let comparable =
             serde_json::to_string(&Comparable { metadata: metadata_part, spec }).unwrap_or_default();
+        let (is_terminating, digest) = (metadata.deletion_timestamp.is_some(), fnv1a(comparable.as_bytes()));
         Self {
             generation: metadata.generation.unwrap_or(0),
-            is_terminating: metadata.deletion_timestamp.is_some(),
+            is_terminating,
             is_orphan,
             state,
-            digest: fnv1a(comparable.as_bytes()),
+            digest: if is_terminating { !digest } else { digest },
             comparable: comparable.into(),
         }
     }

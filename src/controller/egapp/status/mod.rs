@@ -36,6 +36,8 @@ pub struct MadeOf {
 pub enum Outcome<'a> {
     /// The children are as they should be.
     InSync,
+    /// A child is not as it is wanted yet: a former object of that kind must be gone first, or it is its turn next.
+    Unfinished(Option<&'static str>),
     /// `spec.suspend` is set: nothing was done.
     Suspended,
     /// The EGApp is being deleted, and not gone yet: nothing was done.

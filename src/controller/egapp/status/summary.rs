@@ -55,6 +55,14 @@ pub(super) fn summarize(
             resting(ConditionStatus::Unknown, Said::new(Reason::Suspended, text), rollout)
         }
         Outcome::Terminating => resting(ConditionStatus::False, terminating(app), rollout),
+        Outcome::Unfinished(former) => {
+            let name = app.metadata.name.as_deref().unwrap_or_default();
+            match (rollout.blocker(name, now), former) {
+                (Some(said), _) => blocked(said, rollout),
+                (None, Some(kind)) => going(ConditionStatus::False, waiting_for(kind)),
+                (None, None) => going(ConditionStatus::False, rolling_out(rollout)),
+            }
+        }
         Outcome::InSync => {
             let name = app.metadata.name.as_deref().unwrap_or_default();
             match rollout.blocker(name, now) {
@@ -104,10 +112,9 @@ fn going(ready: ConditionStatus, said: Said) -> Summary {
 }
 
 fn resting(ready: ConditionStatus, said: Said, rollout: &Rollout<'_>) -> Summary {
-    let progressing = if rollout.is_complete() {
-        (ConditionStatus::False, said.clone())
-    } else {
-        (ConditionStatus::True, Said::new(Reason::RollingOut, said.message.clone()))
+    let progressing = match rollout.progress {
+        Progress::Moving | Progress::Waiting => (ConditionStatus::True, rolling_out(rollout)),
+        Progress::Unseen | Progress::GivenUp | Progress::Complete => (ConditionStatus::False, said.clone()),
     };
     Summary { ready, said, progressing, stalled: None, kind: Kind::Resting }
 }
@@ -125,12 +132,14 @@ fn past_deadline() -> Said {
 }
 
 fn rolling_out(rollout: &Rollout<'_>) -> Said {
-    let text = if rollout.progress == Progress::Waiting {
-        "waiting for the former Deployment of this name to be gone"
-    } else {
-        "the Deployment is rolling out"
-    };
-    Said::new(Reason::RollingOut, text)
+    if rollout.progress == Progress::Waiting {
+        return waiting_for("Deployment");
+    }
+    Said::new(Reason::RollingOut, "the Deployment is rolling out")
+}
+
+fn waiting_for(kind: &str) -> Said {
+    Said::new(Reason::RollingOut, format!("waiting for the former {kind} of this name to be gone"))
 }
 
 fn done(made_of: Option<&MadeOf>, desired: i32) -> Said {
