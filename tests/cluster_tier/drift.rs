@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cluster;
 use crate::support::app::{condition, reason, with_image};
-use crate::support::operator::user;
+use crate::support::operator::requests;
 use crate::support::{App, eventually, holds};
 
 /// Merges `patch` into the Deployment by hand and waits until `is_healed`.
@@ -207,7 +207,7 @@ async fn values_that_read_back_in_another_form_are_never_written_again() {
     );
     app.patch(&json!({ "spec": { "replicaCount": 2 } })).await;
     app.until_deployment("the passes before are over", |live| live["spec"]["replicas"] == 2).await;
-    let requests = app.cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace);
+    let requests = requests(app.cluster, mark).namespace(&app.namespace);
     let writes = requests.writes().filter(|event| event.subresource.is_empty());
     assert_eq!(writes.count(), 1, "the scaling, and nothing else: {writes:#?}");
 }

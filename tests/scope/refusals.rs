@@ -4,7 +4,7 @@
 use cluster::{Cluster, Identity, Options, Part};
 
 use crate::support::app::with_image;
-use crate::support::operator::{install_from, requests_when_quiet, user};
+use crate::support::operator::{install_from, requests, requests_when_quiet, user};
 use crate::support::{App, Operator, eventually, holds, project};
 use crate::{grant, revoke, watching};
 
@@ -49,7 +49,7 @@ async fn a_namespace_that_is_forbidden_later_shows_serves_on_and_heals_though_no
 
     grant(&cluster, &b.namespace).await;
     until_readiness(&operator, "[+]caches-synced ok\n").await;
-    let writes = cluster.audit_since(mark).unwrap().user(&user()).namespace(&b.namespace).writes();
+    let writes = requests(&cluster, mark).namespace(&b.namespace).writes();
     assert_eq!(writes.count(), 0, "what was known stays known: {writes:#?}");
     operator.stop().await;
 }
