@@ -5,7 +5,7 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     path::Path,
-    process::{Child, ChildStdout, Command, Output, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -41,6 +41,8 @@ fn wait_until(what: &str, is_done: impl Fn() -> bool) {
 /// A `cluster run` whose command prints its kubeconfig and then waits for the end of its stdin.
 struct Running {
     child: Child,
+    // Held: to wait for a child would close it first, and end the command before the signal does.
+    _stdin: ChildStdin,
     _stdout: BufReader<ChildStdout>,
     kubeconfig: String,
 }
@@ -53,10 +55,11 @@ fn running() -> Running {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    let stdin = child.stdin.take().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
-    Running { child, _stdout: stdout, kubeconfig: line.trim().to_owned() }
+    Running { child, _stdin: stdin, _stdout: stdout, kubeconfig: line.trim().to_owned() }
 }
 
 fn signal(child: &Child, signal: Signal) {

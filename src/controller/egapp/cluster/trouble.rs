@@ -18,7 +18,8 @@ use egapp_api::v1alpha1::Reason;
 /// The kubelet forgets a crash loop after a run of this length: twice the longest of its pauses.
 const LONG_RUN: SignedDuration = SignedDuration::from_mins(10);
 
-/// A restarted container that runs for at least so long, and for twice as long as before, is over its crashes.
+/// A restarted container that runs for at least so long, and for twice as long as before, is over its crashes; after a
+/// [`LONG_RUN`] in any case.
 const PROOF: SignedDuration = SignedDuration::from_secs(30);
 
 /// Between the end of the startup probe's time and the end of a container that is killed for it: the default
@@ -257,7 +258,7 @@ fn still_looping(
     if found.kind == TroubleKind::ProbeFailing {
         return (status.started != Some(true)).then_some(found);
     }
-    let proof = length(last).map_or(PROOF, |run| PROOF.max(run * 2));
+    let proof = length(last).map_or(PROOF, |run| PROOF.max(run * 2).min(LONG_RUN));
     let until = started(running)?.checked_add(proof).ok()?;
     (status.restart_count > 1).then_some(Found { until: Some(until), ..found })
 }

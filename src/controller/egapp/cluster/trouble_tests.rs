@@ -181,6 +181,8 @@ fn a_crash_loop_goes_on_between_two_crashes_until_the_container_has_run_twice_as
     assert_eq!(again.changes_in(at("00:03:00")), Some(Duration::from_mins(1)));
     let quick = trouble(&running_again(2, "00:02:00", &run(1, "Error", "00:00:00", "00:00:01")));
     assert_eq!(quick.until, Some(at("00:02:30")), "a second proves nothing");
+    let slow = trouble(&running_again(2, "00:10:00", &run(1, "Error", "00:00:00", "00:09:30")));
+    assert_eq!(slow.until, Some(at("00:20:00")), "the kubelet forgets it then, too");
 }
 
 #[test]
