@@ -22,23 +22,13 @@ mod repair;
 mod samples;
 mod status;
 
-use cluster::{Cluster, Shared};
-use support::{Operator, full_with_crd, operator};
-use tokio::sync::OnceCell;
+use cluster::Cluster;
+use support::operator::SHIPPED;
+use support::setting::Setting;
 
-static CLUSTER: Shared = Shared::new(full_with_crd);
-static OPERATOR: OnceCell<Operator> = OnceCell::const_new();
+static SETTING: Setting = Setting::new(SHIPPED);
 
 /// The control plane, with the operator at work on it.
 async fn cluster() -> &'static Cluster {
-    let cluster = CLUSTER.get().await.unwrap();
-    OPERATOR
-        .get_or_init(async || {
-            operator::install(cluster).await;
-            let operator = Operator::start(cluster, "manager").await;
-            operator.leading().await;
-            operator
-        })
-        .await;
-    cluster
+    SETTING.cluster().await
 }

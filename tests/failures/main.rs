@@ -19,27 +19,17 @@ mod races;
 mod refusals;
 mod rollouts;
 
-use cluster::{Cluster, Shared};
+use cluster::Cluster;
 use serde_json::{Value, json};
+use support::App;
 use support::app::{condition, reason};
-use support::{App, Operator, full_with_crd, operator};
-use tokio::sync::OnceCell;
+use support::setting::Setting;
 
-static CLUSTER: Shared = Shared::new(full_with_crd);
-static OPERATOR: OnceCell<Operator> = OnceCell::const_new();
+static SETTING: Setting = Setting::new(PLATFORM);
 
 /// The control plane, with the operator at work on it.
 async fn cluster() -> &'static Cluster {
-    let cluster = CLUSTER.get().await.unwrap();
-    OPERATOR
-        .get_or_init(async || {
-            operator::install(cluster).await;
-            let operator = Operator::start_on(cluster, "manager", PLATFORM).await;
-            operator.leading().await;
-            operator
-        })
-        .await;
-    cluster
+    SETTING.cluster().await
 }
 
 const PLATFORM: &str = "tests/failures/platform.yaml";

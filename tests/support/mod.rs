@@ -12,6 +12,7 @@
 pub mod app;
 pub mod http;
 pub mod operator;
+pub mod setting;
 
 use std::path::PathBuf;
 use std::time::Duration;

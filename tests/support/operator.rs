@@ -13,7 +13,7 @@ use super::{PATIENCE, eventually, holds, project};
 const NAMESPACE: &str = "pe-app-system";
 
 /// The platform file that the mounted `ConfigMap` is made from.
-const SHIPPED: &str = "config/manager/platform.yaml";
+pub const SHIPPED: &str = "config/manager/platform.yaml";
 
 /// A running manager.
 pub struct Operator {

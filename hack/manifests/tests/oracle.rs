@@ -43,6 +43,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("@.status.properties.image", "a field of ours"),
     ("@.status.properties.resources", "a field of ours"),
     ("@.status.properties.podsOmitted", "a field of ours"),
+    ("@.status.properties.lastFailure", "a field of ours"),
     ("@.status.properties.pods.maxItems", "every list is bounded"),
     ("@.status.properties.pods.items.maxLength", "every text is bounded"),
     ("@.status.properties.selector.maxLength", "every text is bounded"),
