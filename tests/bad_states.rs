@@ -1,4 +1,4 @@
-//! Clusters that are not as they should be: no CRD at the start, and stored objects that this release cannot read.
+//! Clusters that are not as they should be: no CRD at the start, stored objects that this release cannot read, no operator.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops where its setting fails")]
 
@@ -95,4 +95,20 @@ async fn store_unreadable(cluster: &Cluster, app: &App<'_>) {
 
 async fn replace_crd(cluster: &Cluster, crd: &Value) {
     cluster.admin().run_with_input(["replace", "-f", "-"], &crd.to_string()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_app_deletes_cleanly_while_the_operator_is_off() {
+    let cluster = full_with_crd().start().await.unwrap();
+    install(&cluster).await;
+    let operator = Operator::start(&cluster, "manager").await;
+    operator.leading().await;
+    let mut spec = with_image(2);
+    spec["environment"] = json!("prod");
+    let app = App::ready(&cluster, "web", &spec).await;
+    app.kubectl(&["get", "service,poddisruptionbudget", "web"]).await;
+
+    operator.stop().await;
+    app.kubectl(&["delete", "egapp", "web", "--timeout=30s"]).await;
+    app.until_gone("egapps,deployments,replicasets,pods,services,poddisruptionbudgets").await;
 }
