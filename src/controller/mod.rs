@@ -6,6 +6,7 @@ pub mod egapp;
 pub mod events;
 pub mod foreign;
 pub mod key;
+pub mod own_pod;
 pub mod queue;
 pub mod scope;
 pub mod slim;
@@ -19,8 +20,9 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use self::egapp::EgappController;
+use self::own_pod::OwnPod;
 use self::scope::Scope;
-use crate::platform::Platform;
+use crate::platform::PlatformFeed;
 use crate::server::Gates;
 use crate::telemetry::Metrics;
 
@@ -31,11 +33,13 @@ pub struct Deps {
     /// Where they look.
     pub scope: Scope,
     /// What the words of an EGApp mean here.
-    pub platform: Arc<Platform>,
+    pub platform: PlatformFeed,
     /// Where they report what they do.
     pub metrics: Arc<Metrics>,
     /// Where they say what they still wait for.
     pub gates: Gates,
+    /// Where they tell people what concerns the operator itself.
+    pub own_pod: Arc<OwnPod>,
 }
 
 /// Every controller of the manager.

@@ -1,11 +1,29 @@
-//! Who this process is in an election, and chance. Reads the host's name and the system's randomness.
+//! Who this process is, in an election and as a pod, and chance. Reads the host's name, the environment and the system's
+//! randomness.
 
+use std::env;
 use std::hash::{BuildHasher, RandomState};
+
+use k8s_openapi::api::core::v1::ObjectReference;
 
 /// An identity that no other process has, restarts included, and that people recognise: `<hostname>_<random>`.
 pub(super) fn identity() -> String {
     let host = hostname::get().ok().and_then(|name| name.into_string().ok()).unwrap_or_default();
     format!("{host}_{:016x}{:016x}", random(), random())
+}
+
+/// The pod of this process, as the downward API names it in config/manager; `None` outside of one.
+pub(super) fn own_pod() -> Option<ObjectReference> {
+    let [name, namespace, uid] = ["POD_NAME", "POD_NAMESPACE", "POD_UID"]
+        .map(|name| env::var(name).ok().filter(|value| !value.is_empty()));
+    Some(ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Pod".to_owned()),
+        name: Some(name?),
+        namespace: Some(namespace?),
+        uid: Some(uid?),
+        ..ObjectReference::default()
+    })
 }
 
 /// A number from 0 to 1.

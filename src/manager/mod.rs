@@ -14,6 +14,7 @@ mod leader;
 mod lease;
 #[cfg(test)]
 mod lease_tests;
+mod platform_file;
 mod run;
 mod signals;
 mod tasks;

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::Client;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -17,13 +18,14 @@ use super::ManagerError;
 use super::client::{controllers_client, find_cluster, plain_client};
 use super::fence::Fence;
 use super::flags::{Flags, HEALTH_PROBE_BIND_ADDRESS, METRICS_BIND_ADDRESS};
-use super::identity::identity;
+use super::identity::{identity, own_pod};
 use super::leader::{Candidacy, Elector};
+use super::platform_file::{self, Follower, Heralds};
 use super::signals::Signals;
 use super::tasks::{Group, Stopped};
+use crate::controller::own_pod::OwnPod;
 use crate::controller::scope::{Scope, WATCH_NAMESPACE};
 use crate::controller::{Controller, Deps};
-use crate::platform::Platform;
 use crate::server::{Gates, Listener, health_routes, metrics_routes};
 use crate::telemetry::Metrics;
 
@@ -44,9 +46,11 @@ pub async fn run(flags: &Flags, make: fn(&Deps) -> Vec<Box<dyn Controller>>) -> 
     }
     let namespaces = env::var_os(WATCH_NAMESPACE).unwrap_or_default();
     let scope = Scope::parse(&namespaces.to_string_lossy())?;
-    let platform = Arc::new(Platform::load(flags.platform_config.as_deref())?);
     let mut signals = Signals::listen().map_err(ManagerError::Signals)?;
-    let metrics = Metrics::new()?;
+    let (metrics, gates) = (Metrics::new()?, Gates::default());
+    let own_pod = Arc::new(OwnPod::new(own_pod(), metrics.events("manager")));
+    let heralds = Heralds::new(&metrics, &gates, &own_pod);
+    let (platform, follower) = platform_file::open(flags.platform_config.as_deref(), heralds)?;
     let config = find_cluster(flags.kubeconfig.as_deref()).await?;
     let fence = if flags.leader_elect { Fence::shut() } else { Fence::open() };
     let deps = Deps {
@@ -54,12 +58,14 @@ pub async fn run(flags: &Flags, make: fn(&Deps) -> Vec<Box<dyn Controller>>) -> 
         scope,
         platform,
         metrics: metrics.clone(),
-        gates: Gates::default(),
+        gates,
+        own_pod,
     };
     let mut manager = Manager::new(make(&deps), deps.gates.clone());
     let platform_file = flags.platform_config.as_deref().map(Path::display).map(tracing::field::display);
     info!(version = env!("CARGO_PKG_VERSION"), cluster = %config.cluster_url, scope = %deps.scope, platformConfig = platform_file, "starting manager");
     manager.serve(flags, &deps).await?;
+    manager.keep_house(follower, &deps, plain_client(&config, &metrics)?);
     manager.watch();
     if flags.leader_elect {
         let candidacy = Candidacy {
@@ -92,6 +98,7 @@ struct Manager {
     work: Group,
     election: Group,
     watches: Group,
+    housekeeping: Group,
     servers: Group,
 }
 
@@ -104,6 +111,7 @@ impl Manager {
             work: Group::new("controller"),
             election: Group::new("election"),
             watches: Group::new("watch of controller"),
+            housekeeping: Group::new("task"),
             servers: Group::new("server"),
         }
     }
@@ -122,6 +130,16 @@ impl Manager {
             self.servers.spawn("metrics", serving);
         }
         Ok(())
+    }
+
+    /// What a standby does too.
+    fn keep_house(&mut self, follower: Option<Follower>, deps: &Deps, client: Client) {
+        let (own_pod, stop) = (Arc::clone(&deps.own_pod), self.housekeeping.stopping());
+        let publishing = async move { own_pod.publish(client, stop).await };
+        self.housekeeping.spawn("events about the own pod", publishing);
+        if let Some(follower) = follower {
+            self.housekeeping.spawn("platform file", follower.run(self.housekeeping.stopping()));
+        }
     }
 
     fn watch(&mut self) {
@@ -167,6 +185,7 @@ impl Manager {
             failure = self.election.failed() => Err(failure),
             failure = self.work.failed() => Err(failure),
             failure = self.watches.failed() => Err(failure),
+            failure = self.housekeeping.failed() => Err(failure),
             failure = self.servers.failed() => Err(failure),
         }
     }
@@ -187,6 +206,7 @@ impl Manager {
             }
         }
         self.watches.stop(WATCH_GRACE).await;
+        self.housekeeping.stop(WATCH_GRACE).await;
         self.servers.stop(SERVER_GRACE).await;
     }
 }

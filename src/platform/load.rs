@@ -42,7 +42,12 @@ impl Platform {
         let Some(path) = file else { return Ok(Self::built_in()) };
         let text = fs::read_to_string(path)
             .map_err(|source| PlatformError::Read { path: path.to_owned(), source })?;
-        Self::from_yaml(&text).map_err(|findings| PlatformError::Invalid { path: path.to_owned(), findings })
+        Self::from_file(path, &text)
+    }
+
+    /// What the text of that file says.
+    pub(super) fn from_file(path: &Path, text: &str) -> Result<Self, PlatformError> {
+        Self::from_yaml(text).map_err(|findings| PlatformError::Invalid { path: path.to_owned(), findings })
     }
 
     /// What the text of a platform file says.

@@ -19,6 +19,7 @@ mod load;
 #[cfg(test)]
 mod load_tests;
 mod positions;
+mod reload;
 mod values;
 mod variables;
 mod words;
@@ -28,7 +29,12 @@ pub use config::{EnvironmentPolicy, FrameworkProfile, ImagePullPolicy, PlatformC
 pub use finding::{Finding, Position};
 pub use image::{ResolvedImage, Unresolved};
 pub use load::PlatformError;
+pub use reload::{Look, PlatformFile};
 pub use variables::Variables;
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
 
 use egapp_api::v1alpha1::{Environment, Framework, InstanceType};
 
@@ -37,6 +43,9 @@ use egapp_api::v1alpha1::{Environment, Framework, InstanceType};
 pub struct Platform {
     config: PlatformConfig,
 }
+
+/// The platform that holds now, and word of every other one. It is closed where no file is given: then none comes.
+pub type PlatformFeed = watch::Receiver<Arc<Platform>>;
 
 impl Platform {
     /// The answers where no file is given.

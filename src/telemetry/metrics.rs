@@ -14,6 +14,7 @@ use prometheus::{
 use thiserror::Error;
 
 use super::controller_metrics::{ControllerFamilies, ControllerMetrics};
+use super::platform_metrics::{PlatformFamilies, PlatformMetrics};
 use super::queue_metrics::{InFlight, QueueFamilies, QueueMetrics};
 use super::request_metrics::RequestMetricsLayer;
 
@@ -36,6 +37,7 @@ pub struct Metrics {
     registry: Registry,
     controllers: ControllerFamilies,
     queues: QueueFamilies,
+    platform: PlatformFamilies,
     requests: IntCounterVec,
     leader: IntGaugeVec,
     undecodable: IntGaugeVec,
@@ -62,6 +64,7 @@ impl Metrics {
         Ok(Self {
             controllers: ControllerFamilies::register(families)?,
             queues: QueueFamilies::register(families)?,
+            platform: PlatformFamilies::register(families)?,
             requests: families.counter(
                 "rest_client_requests_total",
                 "Requests sent to the API server, every attempt counted, by status code, host and method.",
@@ -138,6 +141,12 @@ impl Metrics {
     #[must_use]
     pub fn access(&self, kind: &'static str, namespace: &str) -> AccessMetrics {
         AccessMetrics { forbidden: self.watch_forbidden.with_label_values(&[kind, namespace]) }
+    }
+
+    /// Series of the platform file, of which one has just been read.
+    #[must_use]
+    pub fn platform(&self) -> PlatformMetrics {
+        self.platform.series()
     }
 
     /// The counter of requests that were refused for want of a right.

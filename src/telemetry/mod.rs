@@ -12,6 +12,7 @@ mod logging_tests;
 mod metrics;
 #[cfg(test)]
 mod metrics_tests;
+mod platform_metrics;
 mod queue_metrics;
 mod request_metrics;
 
@@ -21,5 +22,6 @@ pub use logging::{Encoder, LogLevel, LogOptions, TimeEncoding, UnknownLevel, ini
 pub use metrics::{
     AccessMetrics, DenialMetrics, EventMetrics, LeaderMetrics, Metrics, MetricsError, WatchMetrics,
 };
+pub use platform_metrics::PlatformMetrics;
 pub use queue_metrics::{QueueMetrics, TakenItem};
 pub use request_metrics::{RequestMetrics, RequestMetricsLayer};

@@ -49,12 +49,22 @@ async fn container(cluster: &Cluster) -> Value {
     deployment["spec"]["template"]["spec"]["containers"][0].clone()
 }
 
+/// The pod that stands for the manager in the cluster, where a controller manager has made one.
+pub async fn own_pod(cluster: &Cluster) -> Option<Value> {
+    let arguments = ["-n", NAMESPACE, "get", "pods", "-l", "control-plane=controller-manager"];
+    cluster.kubectl_json(arguments).await.unwrap()["items"].get(0).cloned()
+}
+
 /// The variables that the kubelet would set.
-fn variables(container: &Value) -> Vec<(String, String)> {
+async fn variables(cluster: &Cluster, container: &Value) -> Vec<(String, String)> {
+    let metadata = own_pod(cluster).await.unwrap_or_default()["metadata"].clone();
     let variables = container["env"].as_array().map(Vec::as_slice).unwrap_or_default();
     let value = |variable: &Value| match variable["valueFrom"]["fieldRef"]["fieldPath"].as_str() {
         Some("metadata.namespace") => NAMESPACE.to_owned(),
-        Some(path) => panic!("nobody knows {path} here"),
+        Some(path) => {
+            let field = path.strip_prefix("metadata.").expect("nobody knows other fields here");
+            metadata[field].as_str().unwrap_or_default().to_owned()
+        }
         None => variable["value"].as_str().unwrap().to_owned(),
     };
     variables
@@ -107,7 +117,7 @@ impl Operator {
         let kubeconfig = cluster.kubeconfig_for(identity).await.unwrap();
         let container = container(cluster).await;
         let mut command = Command::new(env!("CARGO_BIN_EXE_manager"));
-        command.args(flags).envs(variables(&container)).env("KUBECONFIG", kubeconfig);
+        command.args(flags).envs(variables(cluster, &container).await).env("KUBECONFIG", kubeconfig);
         change(&mut command);
         let process = cluster.companion(log, &mut command).unwrap();
         let (metrics, probes) = eventually("the manager serves", async || {

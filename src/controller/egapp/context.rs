@@ -9,7 +9,7 @@ use super::pace::Pace;
 use super::sync::Sync;
 use crate::controller::events::{Events, News};
 use crate::controller::key::ObjectKey;
-use crate::platform::Platform;
+use crate::platform::{Platform, PlatformFeed};
 use crate::telemetry::{ControllerMetrics, WatchMetrics};
 
 /// Everything that passes over EGApps share.
@@ -19,7 +19,7 @@ pub struct Context {
     /// How complete the copies are.
     pub sync: Sync,
     /// What the words of a spec mean.
-    pub platform: Arc<Platform>,
+    pub platform: PlatformFeed,
     /// Counters of this controller.
     pub metrics: ControllerMetrics,
     /// Counters of the watch of EGApps.
@@ -33,6 +33,12 @@ pub struct Context {
 }
 
 impl Context {
+    /// What the words of a spec mean now.
+    #[must_use]
+    pub fn platform(&self) -> Arc<Platform> {
+        Arc::clone(&self.platform.borrow())
+    }
+
     /// Tells news of the EGApp with that key and uid.
     pub fn tell(&self, key: &ObjectKey, uid: Option<&str>, memory: &mut Memory, news: News) {
         self.events.tell(news::regarding(key, uid.unwrap_or_default()), &mut memory.events, news);

@@ -60,14 +60,14 @@ impl EgappController {
     /// A controller that watches the scope of `deps`, and tells their gates when its caches are complete.
     #[must_use]
     pub fn new(deps: &Deps) -> Self {
-        let Deps { client, scope, platform, metrics, gates } = deps;
+        let Deps { client, scope, platform, metrics, gates, own_pod: _ } = deps;
         let controller_metrics = metrics.controller(NAME, WORKERS);
         controller_metrics.declare_error_classes(&Disposition::CLASSES);
         let queue = WorkQueue::new(metrics.queue(NAME));
         let ctx = Arc::new(Context {
             cluster: Cluster::new(client.clone(), scope, metrics.denials()),
             sync: Sync::new(scope, gates),
-            platform: Arc::clone(platform),
+            platform: platform.clone(),
             metrics: controller_metrics,
             app_metrics: metrics.watch(Kind::Egapps.name()),
             pace: Pace::default(),

@@ -87,7 +87,8 @@ async fn terminating(
     if !left.is_zero() {
         return Pass { requeue: Some(left), error: None };
     }
-    let workload = validate(app, &ctx.platform).ok();
+    let platform = ctx.platform();
+    let workload = validate(app, &platform).ok();
     let made_of = workload.map(|Workload { image, resources, .. }| MadeOf { image, resources });
     let uid = app.metadata.uid.as_deref().unwrap_or_default();
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
@@ -117,7 +118,8 @@ struct Advance {
 
 async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memory) -> Advance {
     let generation = app.metadata.generation.unwrap_or(0);
-    let workload = match validate(app, &ctx.platform) {
+    let platform = ctx.platform();
+    let workload = match validate(app, &platform) {
         Ok(workload) => workload,
         Err(error) => return refused(key, generation, memory, error.into()),
     };

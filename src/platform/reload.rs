@@ -1,0 +1,169 @@
+//! The platform file while the process runs. File I/O.
+//!
+//! It is read again and compared, not watched: a mounted ConfigMap is swapped by a symbolic link, an editor writes a new
+//! file over the old one, and some file systems tell of neither.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
+
+use super::{Platform, PlatformError};
+
+/// A platform file that has been good once.
+pub struct PlatformFile {
+    path: PathBuf,
+    platform: Arc<Platform>,
+    /// What was read when it was judged last: the text, or what became of the try to read it.
+    judged: Contents,
+    /// What was read last, if that is something else.
+    awaited: Option<Contents>,
+}
+
+type Contents = Result<String, String>;
+
+/// What a look at the file found.
+#[derive(Debug)]
+pub enum Look {
+    /// Nothing that is not known, or what may be half of a change.
+    Nothing,
+    /// Another text that says the same as the platform that holds.
+    Same,
+    /// Another platform, which holds from now on.
+    Changed(Arc<Platform>),
+    /// Something that cannot be used: the platform that holds stays.
+    Refused(PlatformError),
+}
+
+impl PlatformFile {
+    /// Reads the file for the first time.
+    ///
+    /// # Errors
+    /// As [`Platform::load`].
+    pub fn open(path: &Path) -> Result<Self, PlatformError> {
+        let text = read(path).map_err(|source| unreadable(path, source))?;
+        let platform = Arc::new(Platform::from_file(path, &text)?);
+        Ok(Self { path: path.to_owned(), platform, judged: Ok(text), awaited: None })
+    }
+
+    /// The platform that holds: that of the last good text.
+    #[must_use]
+    pub fn platform(&self) -> &Arc<Platform> {
+        &self.platform
+    }
+
+    /// Reads the file again. What is new is judged when it is read the second time: a file that is being written is
+    /// not yet what its author means.
+    pub fn look(&mut self) -> Look {
+        let read = read(&self.path);
+        let contents = read.as_ref().map(String::clone).map_err(ToString::to_string);
+        if contents == self.judged {
+            self.awaited = None;
+            return Look::Nothing;
+        }
+        if self.awaited.as_ref() != Some(&contents) {
+            self.awaited = Some(contents);
+            return Look::Nothing;
+        }
+        self.judged = contents;
+        self.awaited = None;
+        let platform = match read {
+            Ok(text) => Platform::from_file(&self.path, &text),
+            Err(source) => Err(unreadable(&self.path, source)),
+        };
+        match platform {
+            Ok(platform) if platform == *self.platform => Look::Same,
+            Ok(platform) => {
+                self.platform = Arc::new(platform);
+                Look::Changed(Arc::clone(&self.platform))
+            }
+            Err(error) => Look::Refused(error),
+        }
+    }
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    fs::read_to_string(path)
+}
+
+fn unreadable(path: &Path, source: io::Error) -> PlatformError {
+    PlatformError::Read { path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    const HEAD: &str = "apiVersion: config.platform.evillgenius.com/v1alpha1\nkind: PlatformConfig\n";
+
+    /// A folder as the kubelet mounts a ConfigMap: the file is a link through `..data`, which is swapped as a whole.
+    struct Mount(tempfile::TempDir);
+
+    impl Mount {
+        fn new(text: &str) -> Self {
+            let mount = Self(tempfile::tempdir().unwrap());
+            mount.put(text);
+            symlink("..data/platform.yaml", mount.file()).unwrap();
+            mount
+        }
+
+        fn file(&self) -> PathBuf {
+            self.0.path().join("platform.yaml")
+        }
+
+        fn put(&self, text: &str) {
+            let version = tempfile::tempdir_in(self.0.path()).unwrap().keep();
+            fs::write(version.join("platform.yaml"), text).unwrap();
+            let next = self.0.path().join("..data_tmp");
+            symlink(&version, &next).unwrap();
+            fs::rename(next, self.0.path().join("..data")).unwrap();
+        }
+    }
+
+    fn labelled(label: &str) -> String {
+        format!("{HEAD}catalogLabel: {label}\n")
+    }
+
+    #[test]
+    fn a_swapped_file_holds_when_it_is_read_the_second_time() {
+        let mount = Mount::new(&labelled("example.com/one"));
+        let mut file = PlatformFile::open(&mount.file()).unwrap();
+        assert!(matches!(file.look(), Look::Nothing));
+        mount.put(&labelled("example.com/two"));
+        assert!(matches!(file.look(), Look::Nothing), "it may be half written");
+        assert!(matches!(file.look(), Look::Changed(now) if now.catalog_label() == Some("example.com/two")));
+        assert!(matches!(file.look(), Look::Nothing));
+        assert_eq!(file.platform().catalog_label(), Some("example.com/two"));
+    }
+
+    #[test]
+    fn a_bad_file_is_refused_once_and_the_last_good_one_stays() {
+        let mount = Mount::new(&labelled("example.com/one"));
+        let mut file = PlatformFile::open(&mount.file()).unwrap();
+        mount.put(&format!("{HEAD}sizes: 3\n"));
+        file.look();
+        let refused = file.look();
+        assert!(
+            matches!(&refused, Look::Refused(error) if error.to_string().contains("sizes")),
+            "{refused:?}"
+        );
+        assert!(matches!(file.look(), Look::Nothing));
+        assert_eq!(file.platform().catalog_label(), Some("example.com/one"));
+        mount.put(&format!("# back again\n{}", labelled("example.com/one")));
+        file.look();
+        assert!(matches!(file.look(), Look::Same));
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_refused_and_taken_when_it_is_back() {
+        let mount = Mount::new(HEAD);
+        let mut file = PlatformFile::open(&mount.file()).unwrap();
+        fs::remove_file(mount.file()).unwrap();
+        file.look();
+        assert!(matches!(file.look(), Look::Refused(PlatformError::Read { .. })));
+        fs::write(mount.file(), labelled("example.com/new")).unwrap();
+        file.look();
+        assert!(matches!(file.look(), Look::Changed(_)));
+    }
+}
