@@ -27,7 +27,7 @@ const ENVIRONMENT: &str = "Environment:
 
 /// Runs EGApps: watches them and keeps a Deployment, and its status, for each.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "manager", version, disable_help_subcommand = true, after_help = ENVIRONMENT)]
+#[command(name = "manager", version, disable_help_subcommand = true, args_override_self = true, after_help = ENVIRONMENT)]
 pub struct Flags {
     /// Serve /metrics here, e.g. :8443 for HTTPS or :8080 for HTTP; 0 switches it off.
     #[arg(long, value_name = "ADDRESS", default_value = "0")]

@@ -104,3 +104,16 @@ fn zaps_flags_are_understood() {
     };
     assert_eq!(LogOptions::from(flags.log), expected);
 }
+
+/// As in Go's flag package: a patch may add a flag to those that are there.
+#[test]
+fn the_last_of_a_repeated_flag_counts() {
+    let flags = parse(&[
+        "--leader-elect",
+        "--leader-election-id=a",
+        "--leader-elect=false",
+        "--leader-election-id=b",
+    ]);
+    let flags = flags.unwrap();
+    assert_eq!((flags.leader_elect, flags.leader_election_id.as_str()), (false, "b"));
+}

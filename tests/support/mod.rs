@@ -11,6 +11,7 @@
 
 pub mod app;
 pub mod http;
+pub mod mount;
 pub mod operator;
 pub mod setting;
 
