@@ -27,6 +27,22 @@ async fn an_image_that_cannot_be_pulled_is_told_with_the_registrys_words_and_cle
 }
 
 #[tokio::test]
+async fn failing_pods_and_a_service_whose_name_is_taken_are_told_together() {
+    let app = App::named(cluster().await, "web").await;
+    app.kubectl(&["create", "service", "clusterip", "web", "--tcp=80"]).await;
+    app.apply(&running(&Failure::ImagePull.image(), 1)).await;
+    let both = |app: &Value| {
+        let message = condition(app, "Ready")["message"].as_str().unwrap_or_default().to_owned();
+        reason(app) == "ImagePull" && message.contains("besides, NameConflict: the name of Service")
+    };
+    app.until("both are told", both).await;
+    app.patch(&json!({ "spec": { "image": GOOD } })).await;
+    app.until("one is left", |app| reason(app) == "NameConflict").await;
+    app.kubectl(&["delete", "service", "web"]).await;
+    recovered(&app).await;
+}
+
+#[tokio::test]
 async fn a_failure_that_stays_is_written_once_while_the_kubelets_reasons_alternate() {
     let cluster = cluster().await;
     let app = app_of(&running(&Failure::ImagePull.image(), 2)).await;

@@ -52,6 +52,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
     }
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
     let outcome = match &advance.failure {
+        Some(error) if advance.spares_deployment => Outcome::Impaired(error),
         Some(error) => Outcome::Failed(error),
         None if app.spec.suspend => Outcome::Suspended,
         None if advance.is_unfinished => Outcome::Unfinished(advance.waits_for),
@@ -105,6 +106,8 @@ struct Advance {
     made_of: Option<MadeOf>,
     /// The error that stands in the way, found now or in a former try that may not be repeated yet.
     failure: Option<Arc<Error>>,
+    /// What stands in the way is in the way of another child than the Deployment.
+    spares_deployment: bool,
     /// A failure that may be over with the next try is not told to people yet.
     is_too_soon_to_tell: bool,
     /// A child is not as it is wanted yet.
@@ -147,7 +150,7 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
 /// The first child that is in the way speaks for all; the earliest of all tries decides when to come again.
 fn outcome_of(applied: Applied) -> Advance {
     let mut advance = Advance::default();
-    for found in applied.0 {
+    for (position, found) in applied.0.into_iter().enumerate() {
         if matches!(found, Found::Unseen) {
             advance.pass.requeue = Some(Duration::ZERO);
             advance.is_unfinished = true;
@@ -163,6 +166,7 @@ fn outcome_of(applied: Applied) -> Advance {
         }
         if advance.failure.is_none() {
             advance.is_too_soon_to_tell = is_too_soon(&error, count);
+            advance.spares_deployment = position > 0;
             advance.failure = Some(error);
         }
     }

@@ -44,6 +44,8 @@ pub enum Outcome<'a> {
     Terminating,
     /// Something is in the way.
     Failed(&'a Error),
+    /// The Deployment is as it should be, and something is in the way of another child.
+    Impaired(&'a Error),
 }
 
 /// A status, when to write it, and when to look again.

@@ -48,32 +48,31 @@ pub(super) fn summarize(
     made_of: Option<&MadeOf>,
     now: Timestamp,
 ) -> Summary {
+    let name = app.metadata.name.as_deref().unwrap_or_default();
     match outcome {
         Outcome::Failed(error) => failed(error),
+        Outcome::Impaired(error) => match rollout.blocker(name, now) {
+            Some(said) => blocked(beside(said, error), rollout),
+            None => failed(error),
+        },
         Outcome::Suspended => {
             let text = "spec.suspend is true: the operator changes nothing until it is false again";
             resting(ConditionStatus::Unknown, Said::new(Reason::Suspended, text), rollout)
         }
         Outcome::Terminating => resting(ConditionStatus::False, terminating(app), rollout),
-        Outcome::Unfinished(former) => {
-            let name = app.metadata.name.as_deref().unwrap_or_default();
-            match (rollout.blocker(name, now), former) {
-                (Some(said), _) => blocked(said, rollout),
-                (None, Some(kind)) => going(ConditionStatus::False, waiting_for(kind)),
-                (None, None) => going(ConditionStatus::False, rolling_out(rollout)),
+        Outcome::Unfinished(former) => match (rollout.blocker(name, now), former) {
+            (Some(said), _) => blocked(said, rollout),
+            (None, Some(kind)) => going(ConditionStatus::False, waiting_for(kind)),
+            (None, None) => going(ConditionStatus::False, rolling_out(rollout)),
+        },
+        Outcome::InSync => match rollout.blocker(name, now) {
+            Some(said) => blocked(said, rollout),
+            None if rollout.is_complete() => {
+                going(ConditionStatus::True, done(made_of, app.spec.replica_count))
             }
-        }
-        Outcome::InSync => {
-            let name = app.metadata.name.as_deref().unwrap_or_default();
-            match rollout.blocker(name, now) {
-                Some(said) => blocked(said, rollout),
-                None if rollout.is_complete() => {
-                    going(ConditionStatus::True, done(made_of, app.spec.replica_count))
-                }
-                None if rollout.progress == Progress::GivenUp => blocked(past_deadline(), rollout),
-                None => going(ConditionStatus::False, rolling_out(rollout)),
-            }
-        }
+            None if rollout.progress == Progress::GivenUp => blocked(past_deadline(), rollout),
+            None => going(ConditionStatus::False, rolling_out(rollout)),
+        },
     }
 }
 
@@ -89,6 +88,11 @@ fn failed(error: &Error) -> Summary {
         said,
         kind: Kind::Failing,
     }
+}
+
+/// Pods that do not serve are the greater trouble, and the other one is not kept back.
+fn beside(Said { reason, message }: Said, error: &Error) -> Said {
+    Said::new(reason, format!("{message}; besides, {}: {}", error.reason().as_str(), error.message()))
 }
 
 /// The children are as wanted, and the pods do not serve. The Deployment goes on trying until its deadline, and so does
