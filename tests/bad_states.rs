@@ -4,10 +4,10 @@
 
 mod support;
 
-use cluster::{Cluster, Options};
+use cluster::{Cluster, Options, Part};
 use serde_json::{Value, json};
 use support::app::{condition, reason, with_image};
-use support::operator::{install, requests_when_quiet};
+use support::operator::{identity, install, requests_when_quiet};
 use support::{App, Operator, eventually, full_with_crd, holds};
 
 const CRD: &str = "egapps.egplatform.platform.evillgenius.com";
@@ -111,4 +111,41 @@ async fn an_app_deletes_cleanly_while_the_operator_is_off() {
     operator.stop().await;
     app.kubectl(&["delete", "egapp", "web", "--timeout=30s"]).await;
     app.until_gone("egapps,deployments,replicasets,pods,services,poddisruptionbudgets").await;
+}
+
+#[tokio::test]
+async fn an_api_server_that_dies_and_comes_back_is_waited_for_and_costs_no_write() {
+    let cluster = full_with_crd().start().await.unwrap();
+    install(&cluster).await;
+    let operator = Operator::start_with(&cluster, "manager", &identity(), |command| {
+        // A leader ends when it cannot renew its lease: that is another test's.
+        command.arg("--leader-elect=false");
+    })
+    .await;
+    operator.ready().await;
+    let app = App::ready(&cluster, "web", &with_image(1)).await;
+
+    cluster.kill(Part::ApiServer).unwrap();
+    let note = "[+]api-server ok, degraded: the API server did not answer";
+    eventually("readiness says so", async || {
+        let (code, text) = operator.probe("/readyz?verbose");
+        holds(code == 200 && text.contains(note), || format!("{code} {text}"))
+    })
+    .await;
+    assert_eq!(operator.probe("/healthz").0, 200, "it is no reason to be restarted");
+
+    let mark = cluster.audit_mark().unwrap();
+    cluster.start(Part::ApiServer).await.unwrap();
+    eventually("readiness is whole again", async || {
+        let (code, text) = operator.probe("/readyz?verbose");
+        holds(code == 200 && text.contains("[+]api-server ok\n"), || format!("{code} {text}"))
+    })
+    .await;
+    app.patch(&json!({ "spec": { "replicaCount": 2 } })).await;
+    app.until("it works on", |app| app["status"]["readyReplicas"] == 2).await;
+    app.wait_ready().await;
+    let writes = requests_when_quiet(&cluster, mark).await.writes();
+    let of_child = writes.clone().resource("deployments").count();
+    assert!(of_child == 1 && writes.count() <= 3, "one scale, and what the status says of it: {writes:#?}");
+    operator.stop().await;
 }

@@ -16,6 +16,7 @@ use tower::retry::RetryLayer;
 use tower::{BoxError, Layer, service_fn};
 
 use super::fence::Fence;
+use super::reach::ReachLayer;
 use crate::telemetry::Metrics;
 
 /// Who the audit log says has called.
@@ -107,9 +108,10 @@ async fn use_kubeconfig(
 pub(super) fn controllers_client(
     config: &Config,
     metrics: &Metrics,
+    reach: &ReachLayer,
     fence: &Fence,
 ) -> Result<Client, ClientError> {
-    let attempts = plain_client(config, metrics)?;
+    let attempts = plain_client(config, metrics, reach)?;
     let fence = fence.clone();
     let send = service_fn(move |request: Request<Body>| {
         let (attempts, passed) = (attempts.clone(), fence.check(request.method(), Instant::now()));
@@ -128,7 +130,11 @@ pub(super) fn controllers_client(
 ///
 /// # Errors
 /// As [`controllers_client`].
-pub(super) fn plain_client(config: &Config, metrics: &Metrics) -> Result<Client, ClientError> {
+pub(super) fn plain_client(
+    config: &Config,
+    metrics: &Metrics,
+    reach: &ReachLayer,
+) -> Result<Client, ClientError> {
     let mut config = config.clone();
     config.connect_timeout = Some(CONNECT);
     config.default_retry = false;
@@ -136,5 +142,5 @@ pub(super) fn plain_client(config: &Config, metrics: &Metrics) -> Result<Client,
     let url = config.cluster_url.to_string();
     let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
     let builder = ClientBuilder::try_from(config).map_err(|source| ClientError::Build { url, source })?;
-    Ok(builder.with_layer(&metrics.client_layer(host)).build())
+    Ok(builder.with_layer(&metrics.client_layer(host)).with_layer(reach).build())
 }

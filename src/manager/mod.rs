@@ -15,6 +15,7 @@ mod lease;
 #[cfg(test)]
 mod lease_tests;
 mod platform_file;
+mod reach;
 mod run;
 mod signals;
 mod tasks;

@@ -35,7 +35,7 @@ pub(super) struct Heralds {
 impl Heralds {
     /// Heralds of a process with these metrics and gates, in that pod.
     pub(super) fn new(metrics: &Metrics, gates: &Gates, own_pod: &Arc<OwnPod>) -> Self {
-        let gate = gates.add("platform-config");
+        let gate = gates.add_open("platform-config");
         Self { metrics: metrics.platform(), gate, own_pod: Arc::clone(own_pod) }
     }
 }
@@ -58,7 +58,6 @@ pub(super) fn open(
     path: Option<&Path>,
     heralds: Heralds,
 ) -> Result<(PlatformFeed, Option<Follower>), PlatformError> {
-    heralds.gate.ready();
     let Some(path) = path else {
         return Ok((watch::channel(Arc::new(Platform::built_in())).1, None));
     };

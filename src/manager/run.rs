@@ -21,6 +21,7 @@ use super::flags::{Flags, HEALTH_PROBE_BIND_ADDRESS, METRICS_BIND_ADDRESS};
 use super::identity::{identity, own_pod};
 use super::leader::{Candidacy, Elector};
 use super::platform_file::{self, Follower, Heralds};
+use super::reach::ReachLayer;
 use super::signals::Signals;
 use super::tasks::{Group, Stopped};
 use crate::controller::own_pod::OwnPod;
@@ -52,9 +53,10 @@ pub async fn run(flags: &Flags, make: fn(&Deps) -> Vec<Box<dyn Controller>>) -> 
     let heralds = Heralds::new(&metrics, &gates, &own_pod);
     let (platform, follower) = platform_file::open(flags.platform_config.as_deref(), heralds)?;
     let config = find_cluster(flags.kubeconfig.as_deref()).await?;
+    let reach = ReachLayer::new(gates.add_open("api-server"));
     let fence = if flags.leader_elect { Fence::shut() } else { Fence::open() };
     let deps = Deps {
-        client: controllers_client(&config, &metrics, &fence)?,
+        client: controllers_client(&config, &metrics, &reach, &fence)?,
         scope,
         platform,
         metrics: metrics.clone(),
@@ -65,7 +67,7 @@ pub async fn run(flags: &Flags, make: fn(&Deps) -> Vec<Box<dyn Controller>>) -> 
     let platform_file = flags.platform_config.as_deref().map(Path::display).map(tracing::field::display);
     info!(version = env!("CARGO_PKG_VERSION"), cluster = %config.cluster_url, scope = %deps.scope, platformConfig = platform_file, "starting manager");
     manager.serve(flags, &deps).await?;
-    manager.keep_house(follower, &deps, plain_client(&config, &metrics)?);
+    manager.keep_house(follower, &deps, plain_client(&config, &metrics, &reach)?);
     manager.watch();
     if flags.leader_elect {
         let candidacy = Candidacy {
@@ -75,7 +77,7 @@ pub async fn run(flags: &Flags, make: fn(&Deps) -> Vec<Box<dyn Controller>>) -> 
         };
         let leader_metrics = metrics.leader(&candidacy.name);
         manager.run_for_leader(Elector::new(
-            plain_client(&config, &metrics)?,
+            plain_client(&config, &metrics, &reach)?,
             candidacy,
             fence,
             leader_metrics,

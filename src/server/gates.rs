@@ -39,7 +39,17 @@ impl Gates {
     /// A new gate, shut until it reports. The name becomes a path: lower case and dashes, e.g. `caches-synced`.
     #[must_use = "a gate stays shut until its handle reports"]
     pub fn add(&self, name: &'static str) -> Gate {
-        self.with(|state| state.gates.insert(name, Position::Shut(SILENT.to_owned())));
+        self.add_at(name, Position::Shut(SILENT.to_owned()))
+    }
+
+    /// The same for what is well until it reports otherwise.
+    #[must_use = "nobody reports on it without its handle"]
+    pub fn add_open(&self, name: &'static str) -> Gate {
+        self.add_at(name, Position::Open)
+    }
+
+    fn add_at(&self, name: &'static str, position: Position) -> Gate {
+        self.with(|state| state.gates.insert(name, position));
         Gate { name, gates: self.clone() }
     }
 

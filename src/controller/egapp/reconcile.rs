@@ -51,16 +51,16 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
         return Pass::default();
     }
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
-    let outcome = match &advance.failure {
-        Some(error) if advance.spares_deployment => Outcome::Impaired(error),
-        Some(error) => Outcome::Failed(error),
+    let outcome = match &advance.hindrance {
+        Some(Hindrance { error, spares_deployment: true, .. }) => Outcome::Impaired(error),
+        Some(Hindrance { error, .. }) => Outcome::Failed(error),
         None if app.spec.suspend => Outcome::Suspended,
         None if advance.is_unfinished => Outcome::Unfinished(advance.waits_for),
         None => Outcome::InSync,
     };
     let verdict = status(app, advance.made_of.as_ref(), &observed, outcome, Timestamp::now());
     advance.pass.requeue = earliest(advance.pass.requeue, verdict.changes_in);
-    if !advance.is_too_soon_to_tell {
+    if !advance.hindrance.is_some_and(|hindrance| hindrance.is_too_soon_to_tell) {
         let wait = write_status(ctx, key, app, verdict, memory).await;
         match wait {
             Ok(wait) => advance.pass.requeue = earliest(advance.pass.requeue, wait),
@@ -104,12 +104,7 @@ async fn terminating(
 #[derive(Default)]
 struct Advance {
     made_of: Option<MadeOf>,
-    /// The error that stands in the way, found now or in a former try that may not be repeated yet.
-    failure: Option<Arc<Error>>,
-    /// What stands in the way is in the way of another child than the Deployment.
-    spares_deployment: bool,
-    /// A failure that may be over with the next try is not told to people yet.
-    is_too_soon_to_tell: bool,
+    hindrance: Option<Hindrance>,
     /// A child is not as it is wanted yet.
     is_unfinished: bool,
     /// The kind of which a former object must be gone first.
@@ -117,6 +112,15 @@ struct Advance {
     /// The EGApp does not exist any more, or is being deleted.
     is_gone: bool,
     pass: Pass,
+}
+
+/// What stands in the way, found now or in a former try that may not be repeated yet.
+struct Hindrance {
+    error: Arc<Error>,
+    /// Only another child than the Deployment is concerned.
+    spares_deployment: bool,
+    /// It may be over with the next try, and is not told to people yet.
+    is_too_soon_to_tell: bool,
 }
 
 async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memory) -> Advance {
@@ -164,11 +168,12 @@ fn outcome_of(applied: Applied) -> Advance {
         if is_new {
             advance.pass.error.get_or_insert_with(|| Arc::clone(&error));
         }
-        if advance.failure.is_none() {
-            advance.is_too_soon_to_tell = is_too_soon(&error, count);
-            advance.spares_deployment = position > 0;
-            advance.failure = Some(error);
-        }
+        let is_too_soon_to_tell = is_too_soon(&error, count);
+        advance.hindrance.get_or_insert(Hindrance {
+            error,
+            spares_deployment: position > 0,
+            is_too_soon_to_tell,
+        });
     }
     advance
 }
@@ -211,8 +216,11 @@ fn refused(key: &ObjectKey, generation: i64, memory: &mut Memory, error: Error) 
         warn!(namespace = key.namespace(), name = key.name(), class, reason, "{}", error.message());
     }
     Advance {
-        is_too_soon_to_tell: is_too_soon(&error, count),
-        failure: Some(Arc::clone(&error)),
+        hindrance: Some(Hindrance {
+            error: Arc::clone(&error),
+            spares_deployment: false,
+            is_too_soon_to_tell: is_too_soon(&error, count),
+        }),
         pass: Pass { requeue: wait, error: Some(error) },
         ..Advance::default()
     }
