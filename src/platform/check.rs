@@ -6,7 +6,7 @@
 use egapp_api::v1alpha1::{Environment, Framework, InstanceType};
 
 use super::config::{
-    App, EnvironmentPolicy, Environments, FrameworkProfile, Images, PlatformConfig, Sizes, Starter,
+    App, EnvironmentPolicy, Environments, FrameworkProfile, Images, PlatformConfig, Rollout, Sizes, Starter,
 };
 use super::finding::Finding;
 use super::values::{
@@ -16,6 +16,9 @@ use super::values::{
 
 /// The longest time that any key may name: a day. Longer is a typing error, and sums stay small.
 pub(super) const MAX_SECONDS: i32 = 86_400;
+
+/// More rollouts at a time are no rollout in turn.
+pub(super) const MAX_CONCURRENT: i32 = 1000;
 
 /// Variables that the operator sets itself. A profile that set them too would put two of one name into a container,
 /// which the API server answers as if it were broken itself.
@@ -52,6 +55,7 @@ pub(super) fn check(config: &PlatformConfig) -> Vec<Finding> {
         }
     }
     findings.startups(config);
+    findings.rollout(&config.rollout);
     findings.0
 }
 
@@ -156,6 +160,17 @@ impl Findings {
             let problem = "is 0 and so is maxSurge, so that no rollout could ever move; raise one of them";
             self.note(format!("{key}.maxUnavailable"), Err(problem.to_owned()));
         }
+    }
+
+    fn rollout(&mut self, rollout: &Rollout) {
+        let words = Environment::ALL.map(Environment::as_str);
+        let is_once = |word: &&str| rollout.order.iter().filter(|one| one == word).count() == 1;
+        if rollout.order.len() != words.len() || !words.iter().all(is_once) {
+            let order = rollout.order.join(", ");
+            let problem = format!("is [{order}]; name each of {} once", words.join(", "));
+            self.note("rollout.order", Err(problem));
+        }
+        self.note("rollout.maxConcurrent", check_whole(rollout.max_concurrent.into(), 1..=MAX_CONCURRENT));
     }
 
     /// A slow start is no failure: becoming ready is a sign of progress, and the deadline has to leave time for it.

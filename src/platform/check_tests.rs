@@ -269,3 +269,18 @@ fn a_starter_is_no_root_and_its_environments_are_known() {
         ["images.starters.java.environments[1] is \"test\"; use one of dev, stage, prod"]
     );
 }
+
+#[test]
+fn a_change_reaches_each_environment_once_and_some_apps_at_a_time() {
+    for (bad, shown) in [
+        (vec!["dev", "prod"], "dev, prod"),
+        (vec!["dev", "stage", "stage"], "dev, stage, stage"),
+        (vec!["dev", "stage", "live"], "dev, stage, live"),
+        (vec!["dev", "stage", "prod", "dev"], "dev, stage, prod, dev"),
+    ] {
+        let found = findings(|config| config.rollout.order = bad.iter().map(ToString::to_string).collect());
+        assert_eq!(found, [format!("rollout.order is [{shown}]; name each of dev, stage, prod once")]);
+    }
+    let found = findings(|config| config.rollout.max_concurrent = 0);
+    assert_eq!(found, ["rollout.maxConcurrent is 0; use a whole number from 1 to 1000"]);
+}

@@ -48,6 +48,10 @@ pub struct PlatformConfig {
     /// What `spec.environment` asks of the Deployment.
     #[serde(default)]
     pub environments: Environments,
+
+    /// How a change of this file, or a new release of the operator, reaches the apps that run.
+    #[serde(default)]
+    pub rollout: Rollout,
 }
 
 /// Version of the platform file.
@@ -280,6 +284,21 @@ pub struct EnvironmentPolicy {
     /// that sleeps, and as much more time to end. 0: no hook.
     #[schemars(range(min = 0, max = super::check::MAX_SECONDS))]
     pub pre_stop_seconds: i32,
+}
+
+/// How a change that replaces the pods of running apps reaches them: in turn. An app whose user edits it, and a new one,
+/// wait for nobody.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Rollout {
+    /// The environments in their order, each of them once: one begins when every app of those before it has the change
+    /// and is Ready.
+    #[schemars(schema_with = "environment_words")]
+    pub order: Vec<String>,
+
+    /// So many apps get the change at a time. The next one has its turn when one of them is Ready.
+    #[schemars(range(min = 1, max = super::check::MAX_CONCURRENT))]
+    pub max_concurrent: i32,
 }
 
 /// When a node pulls an image anew.

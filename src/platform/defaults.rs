@@ -2,11 +2,12 @@
 //!
 //! The shipped file, `config/manager/platform.yaml`, says the same and explains each value; a test compares the two.
 
+use egapp_api::v1alpha1::Environment;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::config::{
     ApiVersion, EnvironmentPolicy, Environments, FrameworkProfile, Frameworks, ImagePullPolicy, Images, Kind,
-    PlatformConfig, Size, Sizes, Starter, Starters,
+    PlatformConfig, Rollout, Size, Sizes, Starter, Starters,
 };
 use super::variables::Variables;
 
@@ -23,6 +24,7 @@ impl Default for PlatformConfig {
             sizes: Sizes::default(),
             frameworks: Frameworks::default(),
             environments: Environments::default(),
+            rollout: Rollout::default(),
         }
     }
 }
@@ -120,5 +122,11 @@ impl Default for EnvironmentPolicy {
             pod_disruption_budget: false,
             pre_stop_seconds: 0,
         }
+    }
+}
+
+impl Default for Rollout {
+    fn default() -> Self {
+        Self { order: Environment::ALL.map(|word| word.as_str().to_owned()).into(), max_concurrent: 5 }
     }
 }

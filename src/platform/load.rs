@@ -58,7 +58,7 @@ impl Platform {
         let config = decode(text).map_err(|finding| vec![finding])?;
         let mut findings = check(&config);
         if findings.is_empty() {
-            return Ok(Self { config });
+            return Ok(Self::new(config));
         }
         let positions = Positions::in_text(text);
         for finding in &mut findings {

@@ -135,3 +135,20 @@ fn a_file_that_cannot_be_read_is_named_with_its_flag() {
         "{message}"
     );
 }
+
+#[test]
+fn the_revision_tells_platforms_apart_but_not_how_they_are_rolled_out() {
+    let of = |text: &str| {
+        let head = "apiVersion: config.platform.evillgenius.com/v1alpha1, kind: PlatformConfig";
+        Platform::from_yaml(&format!("{{{head}, {text}}}")).unwrap()
+    };
+    let plain = of("rollout: {maxConcurrent: 2, order: [prod, dev, stage]}");
+    assert_eq!(plain.revision(), Platform::built_in().revision());
+    assert_ne!(plain, Platform::built_in());
+    assert_eq!(
+        plain.rollout_order().collect::<Vec<_>>(),
+        [Environment::Prod, Environment::Dev, Environment::Stage]
+    );
+    assert_eq!(plain.max_concurrent_rollouts(), 2);
+    assert_ne!(of("catalogLabel: ''").revision(), plain.revision());
+}

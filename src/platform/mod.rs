@@ -36,12 +36,15 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use self::config::Rollout;
+use crate::hash::fnv1a;
 use egapp_api::v1alpha1::{Environment, Framework, InstanceType};
 
 /// The platform's answers. Whoever holds one holds values that Kubernetes accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
     config: PlatformConfig,
+    revision: u64,
 }
 
 /// The platform that holds now, and word of every other one. It is closed where no file is given: then none comes.
@@ -51,7 +54,35 @@ impl Platform {
     /// The answers where no file is given.
     #[must_use]
     pub fn built_in() -> Self {
-        Self { config: PlatformConfig::default() }
+        Self::new(PlatformConfig::default())
+    }
+
+    /// The answers of a file that was checked.
+    fn new(config: PlatformConfig) -> Self {
+        // How a change is brought to apps is no part of what it is.
+        let answers = PlatformConfig { rollout: Rollout::default(), ..config.clone() };
+        // The types of the file always serialise; were they not to, every change would count as the same.
+        let text = serde_json::to_string(&answers).unwrap_or_default();
+        let revision = fnv1a(format!("{} {text}", env!("CARGO_PKG_VERSION")).as_bytes());
+        Self { config, revision }
+    }
+
+    /// A number that differs with whatever the file and this release of the operator make of an EGApp.
+    #[must_use]
+    pub const fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The environments in the order in which a change reaches their apps.
+    pub fn rollout_order(&self) -> impl Iterator<Item = Environment> {
+        let named = |word: &String| Environment::ALL.into_iter().find(|one| one.as_str() == word.as_str());
+        self.config.rollout.order.iter().filter_map(named)
+    }
+
+    /// How many apps get a change at a time.
+    #[must_use]
+    pub fn max_concurrent_rollouts(&self) -> usize {
+        usize::try_from(self.config.rollout.max_concurrent).unwrap_or(1)
     }
 
     /// Resources of that size; `None` for a size this build does not know.

@@ -13,6 +13,7 @@ use prometheus::{
 };
 use thiserror::Error;
 
+use super::change_metrics::{ChangeFamilies, ChangeMetrics};
 use super::controller_metrics::{ControllerFamilies, ControllerMetrics};
 use super::platform_metrics::{PlatformFamilies, PlatformMetrics};
 use super::queue_metrics::{InFlight, QueueFamilies, QueueMetrics};
@@ -38,6 +39,7 @@ pub struct Metrics {
     controllers: ControllerFamilies,
     queues: QueueFamilies,
     platform: PlatformFamilies,
+    changes: ChangeFamilies,
     requests: IntCounterVec,
     leader: IntGaugeVec,
     undecodable: IntGaugeVec,
@@ -65,6 +67,7 @@ impl Metrics {
             controllers: ControllerFamilies::register(families)?,
             queues: QueueFamilies::register(families)?,
             platform: PlatformFamilies::register(families)?,
+            changes: ChangeFamilies::register(families)?,
             requests: families.counter(
                 "rest_client_requests_total",
                 "Requests sent to the API server, every attempt counted, by status code, host and method.",
@@ -147,6 +150,12 @@ impl Metrics {
     #[must_use]
     pub fn platform(&self) -> PlatformMetrics {
         self.platform.series()
+    }
+
+    /// Series of a platform change on its way to the apps.
+    #[must_use]
+    pub fn changes(&self) -> ChangeMetrics {
+        self.changes.series()
     }
 
     /// The counter of requests that were refused for want of a right.

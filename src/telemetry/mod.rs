@@ -4,6 +4,7 @@
 //! The only I/O is the log line written to standard error.
 
 mod chain;
+mod change_metrics;
 mod controller_metrics;
 mod log_format;
 mod logging;
@@ -17,6 +18,7 @@ mod queue_metrics;
 mod request_metrics;
 
 pub use chain::Chain;
+pub use change_metrics::ChangeMetrics;
 pub use controller_metrics::{ActiveWorker, ControllerMetrics, Outcome};
 pub use logging::{Encoder, LogLevel, LogOptions, TimeEncoding, UnknownLevel, init_logging};
 pub use metrics::{

@@ -7,8 +7,10 @@ use super::memory::{Memories, Memory};
 use super::news;
 use super::pace::Pace;
 use super::sync::Sync;
+use super::turns::Turns;
 use crate::controller::events::{Events, News};
 use crate::controller::key::ObjectKey;
+use crate::controller::own_pod::OwnPod;
 use crate::platform::{Platform, PlatformFeed};
 use crate::telemetry::{ControllerMetrics, WatchMetrics};
 
@@ -20,6 +22,10 @@ pub struct Context {
     pub sync: Sync,
     /// What the words of a spec mean.
     pub platform: PlatformFeed,
+    /// Whose turn it is to get a platform change.
+    pub turns: Turns,
+    /// Hears what concerns the operator as a whole.
+    pub own_pod: Arc<OwnPod>,
     /// Counters of this controller.
     pub metrics: ControllerMetrics,
     /// Counters of the watch of EGApps.

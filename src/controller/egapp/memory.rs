@@ -27,9 +27,13 @@ pub struct Memory {
     pub failure: Failure<Arc<Error>>,
     /// The last failure to write the status.
     pub status_failure: Failure<()>,
-    /// The EGApp's generation for which every child was last found to be in sync: most passes have another cause, and
-    /// need not compare again.
-    pub in_sync: Option<i64>,
+    /// The EGApp's generation, and the platform's revision, for which every child was last found to be in sync: most
+    /// passes have another cause, and need not compare again.
+    pub in_sync: Option<(i64, u64)>,
+    /// The generation of an edit that has not been brought about yet.
+    pub edit: Option<i64>,
+    /// The revision of the platform for whose change the app has had its turn.
+    pub turn: Option<u64>,
     /// Since when a moving status waits to be written.
     pub moving_since: Option<Instant>,
     /// When a failure was told last, if the app is not settled since.
@@ -116,13 +120,14 @@ impl<E: Clone> Failure<E> {
 }
 
 impl Memory {
-    /// Whether the children were found to be as this generation of the EGApp wants them, and none has changed since.
+    /// Whether the children were found to be as this generation of the EGApp wants them under that platform, and none has
+    /// changed since.
     #[must_use]
-    pub fn is_in_sync(&self, app: &EGApp, observed: &Observed) -> bool {
+    pub fn is_in_sync(&self, app: &EGApp, revision: u64, observed: &Observed) -> bool {
         let is_same =
             |(memory, digest): (&ChildMemory, u64)| memory.in_sync.is_some_and(|(_, was)| was == digest);
         self.in_sync.is_some()
-            && self.in_sync == app.metadata.generation
+            && self.in_sync == app.metadata.generation.map(|generation| (generation, revision))
             && self.children().into_iter().zip(observed.digests()).all(is_same)
     }
 
@@ -148,6 +153,8 @@ impl Memory {
             failure,
             status_failure,
             in_sync,
+            edit,
+            turn,
             moving_since,
             news_told,
             is_rolling,
@@ -157,6 +164,8 @@ impl Memory {
             && failure.is_empty()
             && status_failure.is_empty()
             && in_sync.is_none()
+            && edit.is_none()
+            && turn.is_none()
             && moving_since.is_none()
             && news_told.is_none()
             && !is_rolling
@@ -225,10 +234,10 @@ mod tests {
     #[test]
     fn a_memory_belongs_to_one_uid_and_an_empty_one_is_not_kept() {
         let (memories, key) = (Memories::default(), ObjectKey::new("ns", "web"));
-        memories.put(&key, "u1", Memory { in_sync: Some(3), ..Memory::default() });
+        memories.put(&key, "u1", Memory { in_sync: Some((3, 0)), ..Memory::default() });
         assert_eq!(memories.take(&key, "u2").in_sync, None);
-        memories.put(&key, "u1", Memory { in_sync: Some(3), ..Memory::default() });
-        assert_eq!(memories.take(&key, "u1").in_sync, Some(3));
+        memories.put(&key, "u1", Memory { in_sync: Some((3, 0)), ..Memory::default() });
+        assert_eq!(memories.take(&key, "u1").in_sync, Some((3, 0)));
         memories.put(&key, "u1", Memory::default());
         assert!(memories.lock().is_empty());
     }

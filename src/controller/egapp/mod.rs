@@ -2,6 +2,7 @@
 //! watches in, passes out; what a pass does stands in [`reconcile`].
 
 pub mod apply;
+pub mod change;
 pub mod cluster;
 pub mod contest;
 pub mod context;
@@ -11,6 +12,7 @@ pub mod error;
 pub mod memory;
 pub mod names;
 pub mod news;
+pub mod notice;
 pub mod observe;
 pub mod pace;
 pub mod rbac;
@@ -20,6 +22,7 @@ pub mod report;
 pub mod resources;
 pub mod status;
 pub mod sync;
+pub mod turns;
 pub mod validate;
 pub mod watches;
 pub mod wish;
@@ -37,6 +40,7 @@ use self::error::Disposition;
 use self::memory::Memories;
 use self::pace::Pace;
 use self::sync::{Kind, Sync};
+use self::turns::Turns;
 use self::watches::Watches;
 use super::events::Events;
 use super::queue::WorkQueue;
@@ -60,13 +64,15 @@ impl EgappController {
     /// A controller that watches the scope of `deps`, and tells their gates when its caches are complete.
     #[must_use]
     pub fn new(deps: &Deps) -> Self {
-        let Deps { client, scope, platform, metrics, gates, own_pod: _ } = deps;
+        let Deps { client, scope, platform, metrics, gates, own_pod } = deps;
         let controller_metrics = metrics.controller(NAME, WORKERS);
         controller_metrics.declare_error_classes(&Disposition::CLASSES);
         let queue = WorkQueue::new(metrics.queue(NAME));
         let ctx = Arc::new(Context {
             cluster: Cluster::new(client.clone(), scope, metrics.denials()),
             sync: Sync::new(scope, gates),
+            turns: Turns::new(&platform.borrow(), metrics.changes()),
+            own_pod: Arc::clone(own_pod),
             platform: platform.clone(),
             metrics: controller_metrics,
             app_metrics: metrics.watch(Kind::Egapps.name()),

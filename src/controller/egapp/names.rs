@@ -30,6 +30,10 @@ pub const RESTARTED_AT: &str = "egplatform.platform.evillgenius.com/restarted-at
 /// field is no longer wanted, which a comparison of the wanted fields alone cannot see.
 pub const APPLIED_DIGEST: &str = "egplatform.platform.evillgenius.com/applied-digest";
 
+/// Annotation on a Deployment: revision, in hexadecimal digits, of the platform whose change reached it in turn while its
+/// app was Ready. An app that carries the present one and is not Ready says something about the change.
+pub const PLATFORM_CHANGE: &str = "egplatform.platform.evillgenius.com/platform-change";
+
 /// The labels that select an app's pods. A Deployment's selector cannot be changed, so neither can these.
 #[must_use]
 pub fn selector(app: &str) -> BTreeMap<String, String> {

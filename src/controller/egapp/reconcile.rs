@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::apply::{Applied, apply};
+use super::change::{Author, Subject};
 use super::cluster::AppEntry;
 use super::context::Context;
 use super::desired::desired;
@@ -19,6 +20,7 @@ use super::news;
 use super::observe::{Observed, Ownership, observe};
 use super::report::write_status;
 use super::status::{MadeOf, Outcome, status};
+use super::turns::Standing;
 use super::validate::{Workload, validate};
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
@@ -31,6 +33,8 @@ pub struct Pass {
     pub requeue: Option<Duration>,
     /// What went wrong in this pass, if anything was tried.
     pub error: Option<Arc<Error>>,
+    /// How the app stands to the change of the platform to that revision, if it was looked at for that.
+    pub standing: Option<(u64, Standing)>,
 }
 
 /// Transient failures are told to people when there were so many in a row.
@@ -60,7 +64,11 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
     };
     let verdict = status(app, advance.made_of.as_ref(), &observed, outcome, Timestamp::now());
     advance.pass.requeue = earliest(advance.pass.requeue, verdict.changes_in);
-    if !advance.hindrance.is_some_and(|hindrance| hindrance.is_too_soon_to_tell) {
+    let is_early = advance.hindrance.is_some_and(|hindrance| hindrance.is_too_soon_to_tell);
+    let subject = Subject { app, observed: &observed, revision: advance.revision };
+    let standing = subject.standing(advance.author, &verdict, is_early);
+    advance.pass.standing = Some((advance.revision, standing));
+    if !is_early {
         let wait = write_status(ctx, key, app, verdict, memory).await;
         match wait {
             Ok(wait) => advance.pass.requeue = earliest(advance.pass.requeue, wait),
@@ -86,7 +94,7 @@ async fn terminating(
     let since = Duration::try_from(now.duration_since(deleted_at)).unwrap_or_default();
     let left = DELETION.saturating_sub(since);
     if !left.is_zero() {
-        return Pass { requeue: Some(left), error: None };
+        return Pass { requeue: Some(left), ..Pass::default() };
     }
     let platform = ctx.platform();
     let workload = validate(app, &platform).ok();
@@ -95,8 +103,8 @@ async fn terminating(
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
     let verdict = status(app, made_of.as_ref(), &observed, Outcome::Terminating, now);
     match write_status(ctx, key, app, verdict, memory).await {
-        Ok(requeue) => Pass { requeue, error: None },
-        Err((error, requeue)) => Pass { requeue, error: Some(error) },
+        Ok(requeue) => Pass { requeue, ..Pass::default() },
+        Err((error, requeue)) => Pass { requeue, error: Some(error), ..Pass::default() },
     }
 }
 
@@ -111,6 +119,10 @@ struct Advance {
     waits_for: Option<&'static str>,
     /// The EGApp does not exist any more, or is being deleted.
     is_gone: bool,
+    /// The revision of the platform that the pass went by.
+    revision: u64,
+    /// Whose wish it was.
+    author: Author,
     pass: Pass,
 }
 
@@ -124,31 +136,46 @@ struct Hindrance {
 }
 
 async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memory) -> Advance {
-    let generation = app.metadata.generation.unwrap_or(0);
     let platform = ctx.platform();
-    let workload = match validate(app, &platform) {
-        Ok(workload) => workload,
-        Err(error) => return refused(key, generation, memory, error.into()),
-    };
-    let made_of = Some(MadeOf { image: workload.image.clone(), resources: workload.resources.clone() });
+    let (revision, generation) = (platform.revision(), app.metadata.generation.unwrap_or(0));
+    let workload = validate(app, &platform);
     let uid = app.metadata.uid.as_deref().unwrap_or_default();
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
-    if app.spec.suspend || memory.is_in_sync(app, &observed) {
-        return Advance { made_of, ..Advance::default() };
+    let subject = Subject { app, observed: &observed, revision };
+    let is_at_rest = app.spec.suspend || memory.is_in_sync(app, revision, &observed);
+    let mut children = workload.as_ref().ok().filter(|_| !is_at_rest).map(desired);
+    let turn = ctx.turns.turn(key, revision);
+    let author = match &workload {
+        Ok(_) if is_at_rest => turn.map_or(Author::User, Author::PlatformNow),
+        Ok(_) | Err(_) => subject.author(children.as_ref(), turn, memory),
+    };
+    let here = |advance: Advance| Advance { revision, author, ..advance };
+    if author == Author::PlatformLater {
+        return here(Advance { made_of: MadeOf::told(app), ..Advance::default() });
     }
+    let workload = match workload {
+        Ok(workload) => workload,
+        Err(error) => return here(refused(key, generation, memory, error.into())),
+    };
+    let made_of = Some(MadeOf { image: workload.image.clone(), resources: workload.resources.clone() });
+    let Some(mut children) = children.take() else {
+        return here(Advance { made_of, ..Advance::default() });
+    };
     match confirm(ctx, key, app, &observed, memory).await {
         Ok(true) => (),
-        Ok(false) => return Advance { is_gone: true, ..Advance::default() },
-        Err(error) => return Advance { made_of, ..refused(key, generation, memory, error) },
+        Ok(false) => return here(Advance { is_gone: true, ..Advance::default() }),
+        Err(error) => return here(Advance { made_of, ..refused(key, generation, memory, error) }),
     }
     memory.failure.clear();
-    let applied = apply(&ctx.cluster, key, desired(&workload), &observed, memory).await;
-    memory.in_sync = applied.is_in_sync().then_some(generation);
+    subject.mark(&mut children, author, memory);
+    let applied = apply(&ctx.cluster, key, children, &observed, memory).await;
+    memory.in_sync = applied.is_in_sync().then_some((generation, revision));
+    memory.edit = memory.edit.filter(|_| memory.in_sync.is_none());
     memory.is_rolling |= news::rolls(&applied.0);
     for news in news::of_children(&applied.0, &workload) {
         ctx.tell(key, app.metadata.uid.as_deref(), memory, news);
     }
-    Advance { made_of, ..outcome_of(applied) }
+    here(Advance { made_of, ..outcome_of(applied) })
 }
 
 /// The first child that is in the way speaks for all; the earliest of all tries decides when to come again.
@@ -221,7 +248,7 @@ fn refused(key: &ObjectKey, generation: i64, memory: &mut Memory, error: Error) 
             spares_deployment: false,
             is_too_soon_to_tell: is_too_soon(&error, count),
         }),
-        pass: Pass { requeue: wait, error: Some(error) },
+        pass: Pass { requeue: wait, error: Some(error), ..Pass::default() },
         ..Advance::default()
     }
 }

@@ -131,10 +131,10 @@ pub async fn report_unseen(
         return Pass::default();
     }
     let status = unseen(app, why, Timestamp::now());
-    let verdict = Verdict { status, urgency: Urgency::Settled, changes_in: None };
+    let verdict = Verdict { status, urgency: Urgency::Settled, is_failing: true, changes_in: None };
     match write_status(ctx, key, app, verdict, memory).await {
-        Ok(requeue) => Pass { requeue, error: None },
-        Err((error, requeue)) => Pass { requeue, error: Some(error) },
+        Ok(requeue) => Pass { requeue, ..Pass::default() },
+        Err((error, requeue)) => Pass { requeue, error: Some(error), ..Pass::default() },
     }
 }
 
@@ -152,7 +152,7 @@ pub async fn report_undecodable(
         return Pass::default();
     }
     if let Some(((), _, wait)) = memory.status_failure.gate(situation, Instant::now()) {
-        return Pass { requeue: wait, error: None };
+        return Pass { requeue: wait, ..Pass::default() };
     }
     warn!(namespace = key.namespace(), name = key.name(), "{message}");
     let patch = replacement(&app.status.clone().unwrap_or_default(), &status);
@@ -166,7 +166,7 @@ pub async fn report_undecodable(
             let (disposition, seed) = (error.disposition(), key.to_string());
             let delay = |count| disposition.requeue(count, &seed);
             let (_, wait) = memory.status_failure.record((), situation, Instant::now(), delay);
-            Pass { requeue: wait, error: Some(Arc::new(error)) }
+            Pass { requeue: wait, error: Some(Arc::new(error)), ..Pass::default() }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures::future::{join_all, join5};
+use futures::future::{join, join_all, join5};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -39,7 +39,21 @@ impl Watches {
 
     /// Watches until `stop` is cancelled.
     pub async fn run(&self, stop: CancellationToken) {
-        join_all(self.scope.areas().map(|area| self.area(area, &stop))).await;
+        let areas = join_all(self.scope.areas().map(|area| self.area(area, &stop)));
+        join(areas, stop.run_until_cancelled(self.platform())).await;
+    }
+
+    /// Another platform is another wish for every app.
+    async fn platform(&self) {
+        let mut feed = self.ctx.platform.clone();
+        while feed.changed().await.is_ok() {
+            let platform = Arc::clone(&feed.borrow_and_update());
+            let apps: Vec<_> = self.ctx.cluster.all_caches().flat_map(|caches| caches.apps.keys()).collect();
+            self.ctx.turns.renew(&platform, apps.clone());
+            for key in apps {
+                self.queue.add(key);
+            }
+        }
     }
 
     /// Every kind, in one area.
@@ -121,7 +135,9 @@ impl<H> KindObserver<'_, H> {
 
     /// The sight of the area is another: what was held back, or told otherwise, is looked at.
     fn look_at_all(&self) {
-        for key in self.caches().apps.keys() {
+        let keys = self.caches().apps.keys();
+        self.watches.ctx.turns.expect(keys.clone());
+        for key in keys {
             self.watches.queue.add(key);
         }
     }

@@ -24,9 +24,7 @@ impl<K: ChildKind + Serialize> Wish<K> {
     /// Wants `child`, which carries the digest of all it says in an annotation.
     #[must_use]
     pub fn new(child: K) -> Self {
-        let digest =
-            child.meta().annotations.as_ref().and_then(|annotations| annotations.get(names::APPLIED_DIGEST));
-        Self { digest: fnv1a(digest.map_or("", String::as_str).as_bytes()), child }
+        Self { digest: digest_of(&child), child }
     }
 
     /// A number that changes with whatever is wanted.
@@ -90,10 +88,15 @@ impl Comparable {
 /// Whether the last apply of the live object was of the wish with that digest.
 #[must_use]
 pub fn is_applied<K: ChildKind>(digest: u64, live: &Live<K>) -> bool {
-    let comparable = live_comparable(live);
-    let annotation =
-        comparable.pointer("/metadata/annotations").and_then(|all| all.get(names::APPLIED_DIGEST));
-    annotation.and_then(Value::as_str).is_some_and(|applied| fnv1a(applied.as_bytes()) == digest)
+    live.details.as_ref().is_some_and(|details| details.applied == digest)
+}
+
+/// The digest of a wish for a child, which carries it in an annotation; see [`Details`](super::cluster::Details).
+#[must_use]
+pub fn digest_of<K: ChildKind>(child: &K) -> u64 {
+    let annotations = child.meta().annotations.as_ref();
+    let digest = annotations.and_then(|annotations| annotations.get(names::APPLIED_DIGEST));
+    fnv1a(digest.map_or("", String::as_str).as_bytes())
 }
 
 fn live_comparable<K: ChildKind>(live: &Live<K>) -> Value {

@@ -10,10 +10,10 @@ use tracing::error;
 
 use super::context::Context;
 use super::error::{Disposition, RECHECK};
-use super::memory::Memory;
 use super::reconcile::{Pass, reconcile};
 use super::report::{report_undecodable, report_unseen};
 use super::sync::Sight;
+use super::turns::{Standing, Step};
 use crate::controller::backoff::jitter;
 use crate::controller::key::ObjectKey;
 use crate::controller::queue::WorkQueue;
@@ -32,7 +32,7 @@ pub async fn run(ctx: Arc<Context>, queue: Arc<WorkQueue>) {
         let key = claim.key().clone();
         let started = Instant::now();
         let active = ctx.metrics.started();
-        let (outcome, requeue) = pass(&ctx, &key).await;
+        let (outcome, requeue) = pass(&ctx, &queue, &key).await;
         drop(active);
         ctx.metrics.finished(outcome, started.elapsed());
         if matches!(outcome, Outcome::Error | Outcome::Timeout | Outcome::Panic) {
@@ -47,9 +47,10 @@ pub async fn run(ctx: Arc<Context>, queue: Arc<WorkQueue>) {
 }
 
 /// One pass over the app of that key, and when to look again; `None` where there is nothing to look at.
-async fn pass(ctx: &Context, key: &ObjectKey) -> (Outcome, Option<Duration>) {
+async fn pass(ctx: &Context, queue: &WorkQueue, key: &ObjectKey) -> (Outcome, Option<Duration>) {
     let Some(entry) = ctx.cluster.caches(key.namespace()).apps.get(key) else {
         ctx.memories.forget(key);
+        take_turns(ctx, queue, key, None);
         return (Outcome::Success, None);
     };
     let uid = match &entry.app {
@@ -66,8 +67,13 @@ async fn pass(ctx: &Context, key: &ObjectKey) -> (Outcome, Option<Duration>) {
         }
     };
     let result = tokio::time::timeout(PASS_TIMEOUT, AssertUnwindSafe(run).catch_unwind()).await;
+    let mut standing = None;
     let decision = match result {
-        Ok(Ok(pass)) => after(ctx, key, &pass),
+        Ok(Ok(pass)) => {
+            let decision = after(ctx, key, &pass);
+            standing = pass.standing;
+            decision
+        }
         Ok(Err(_)) => {
             error!(
                 namespace = key.namespace(),
@@ -87,8 +93,22 @@ async fn pass(ctx: &Context, key: &ObjectKey) -> (Outcome, Option<Duration>) {
             (Outcome::Timeout, Some(PASS_TIMEOUT))
         }
     };
-    remember(ctx, key, uid, memory);
+    ctx.memories.put(key, uid, memory);
+    take_turns(ctx, queue, key, standing);
     decision
+}
+
+/// Tells how the app stands to a platform change, and calls the apps whose turn it is then.
+fn take_turns(ctx: &Context, queue: &WorkQueue, key: &ObjectKey, standing: Option<(u64, Standing)>) {
+    let (revision, standing) = standing.unwrap_or_else(|| (ctx.platform().revision(), Standing::default()));
+    let Step { next, notice } = ctx.turns.report(key, revision, standing);
+    for key in next {
+        queue.add(key);
+    }
+    if let Some(notice) = notice {
+        notice.log();
+        ctx.own_pod.tell(notice.news());
+    }
 }
 
 fn after(ctx: &Context, key: &ObjectKey, pass: &Pass) -> (Outcome, Option<Duration>) {
@@ -106,8 +126,4 @@ fn after(ctx: &Context, key: &ObjectKey, pass: &Pass) -> (Outcome, Option<Durati
 
 fn resync(key: &ObjectKey) -> Duration {
     RESYNC + jitter(RESYNC, &key.to_string(), 0)
-}
-
-fn remember(ctx: &Context, key: &ObjectKey, uid: &str, memory: Memory) {
-    ctx.memories.put(key, uid, memory);
 }

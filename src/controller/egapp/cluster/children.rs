@@ -114,6 +114,10 @@ pub struct Details<S> {
     /// A number that changes with every field that may be compared, and when deletion begins. `metadata.generation` would not do: a Deployment's
     /// grows with any annotation, and the Deployment controller writes some.
     pub digest: u64,
+    /// Digest of the wish that was applied last, see [`names::APPLIED_DIGEST`]; 0 for none.
+    pub applied: u64,
+    /// See [`names::PLATFORM_CHANGE`].
+    pub change: Option<u64>,
     /// JSON of `{metadata: {labels, annotations, ownerReferences}, spec}`. Text takes a tenth of the tree's memory,
     /// and is read only when the object is reconciled.
     comparable: Box<str>,
@@ -158,6 +162,7 @@ struct ComparableMeta<'a> {
 
 impl<S> Details<S> {
     fn new(metadata: &ObjectMeta, spec: Option<&RawValue>, is_orphan: bool, state: S) -> Self {
+        let annotation = |name: &str| metadata.annotations.as_ref()?.get(name).map(String::as_str);
         let annotations = metadata.annotations.iter().flatten().filter(|(name, _)| is_ours(name));
         let metadata_part = ComparableMeta {
             labels: &metadata.labels,
@@ -174,6 +179,8 @@ impl<S> Details<S> {
             is_orphan,
             state,
             digest: if is_terminating { !digest } else { digest },
+            applied: annotation(names::APPLIED_DIGEST).map_or(0, |applied| fnv1a(applied.as_bytes())),
+            change: annotation(names::PLATFORM_CHANGE).and_then(|text| u64::from_str_radix(text, 16).ok()),
             comparable: comparable.into(),
         }
     }

@@ -31,6 +31,23 @@ pub struct MadeOf {
     pub resources: EffectiveResources,
 }
 
+impl MadeOf {
+    /// What the status told last, for an app that keeps what it has.
+    #[must_use]
+    pub fn told(app: &EGApp) -> Option<Self> {
+        let status = app.status.as_ref()?;
+        let ready = status.condition(ConditionType::Ready);
+        let image = Image {
+            reference: status.image.clone()?,
+            command: Vec::new(),
+            args: Vec::new(),
+            run_as_user: None,
+            is_starter: ready.is_some_and(|ready| ready.reason == Reason::StarterImage.as_str()),
+        };
+        Some(Self { image, resources: status.resources.clone()? })
+    }
+}
+
 /// How far the pass over an EGApp came.
 #[derive(Clone, Copy, Debug)]
 pub enum Outcome<'a> {
@@ -55,6 +72,8 @@ pub struct Verdict {
     pub status: EGAppStatus,
     /// When it is worth a write.
     pub urgency: Urgency,
+    /// Whether something is in the way of the app.
+    pub is_failing: bool,
     /// After this time it may be another one, though nothing happens.
     pub changes_in: Option<Duration>,
 }
@@ -110,7 +129,12 @@ pub fn status(
         // What the pods do meanwhile can wait its turn.
         Kind::Going | Kind::Resting | Kind::Failing => Urgency::Moving,
     };
-    Verdict { status, urgency, changes_in: rollout.changes_in(now) }
+    Verdict {
+        status,
+        urgency,
+        is_failing: summary.kind == Kind::Failing,
+        changes_in: rollout.changes_in(now),
+    }
 }
 
 /// It stays until the app is Ready again, with the time at which it failed so first.

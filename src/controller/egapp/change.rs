@@ -1,0 +1,117 @@
+//! Whether what is wanted of an app is its user's wish, or a platform change that must wait for its turn. Pure.
+
+use super::desired::Children;
+use super::memory::Memory;
+use super::names;
+use super::observe::{Observed, Ownership};
+use super::status::Verdict;
+use super::turns::{Standing, Turn};
+use super::wish::digest_of;
+use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, EGAppStatus, Environment};
+
+/// Whose wish it is that a pass would bring about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Author {
+    /// The user's; or there is nothing to bring about.
+    #[default]
+    User,
+    /// The platform's, and the app waits for its turn.
+    PlatformLater,
+    /// The platform's, and it is the app's turn.
+    PlatformNow(Turn),
+}
+
+/// An app under the platform of a revision.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The app.
+    pub app: &'a EGApp,
+    /// What exists of it.
+    pub observed: &'a Observed,
+    /// See [`Platform::revision`](crate::platform::Platform::revision).
+    pub revision: u64,
+}
+
+impl Subject<'_> {
+    /// Whose wish it is to bring `children` about; `None` where the spec cannot be mapped. `turn`: the app's, if it has
+    /// one.
+    ///
+    /// A platform change is pending where the digest of the Deployment that is wanted differs from the one that was
+    /// applied last, though this generation of the EGApp was brought about before: its status says so, and no try to
+    /// apply an edit is open. A new app, and a Deployment that is gone, wait for nobody.
+    pub fn author(&self, children: Option<&Children>, turn: Option<Turn>, memory: &mut Memory) -> Author {
+        if self.is_edit(memory) {
+            return Author::User;
+        }
+        if let Some(turn) = turn {
+            memory.turn = Some(self.revision);
+            return Author::PlatformNow(turn);
+        }
+        let applied = self.observed.deployment.live.as_ref().and_then(|live| live.details.as_ref());
+        let is_same = applied.map(|details| details.applied)
+            == children.map(|children| digest_of(&*children.deployment));
+        let is_pending = self.observed.deployment.ownership == Ownership::Ours
+            && self.app.spec.environment != Environment::Unknown
+            && !is_same
+            && memory.turn != Some(self.revision);
+        if is_pending { Author::PlatformLater } else { Author::User }
+    }
+
+    /// Whether this generation of the app has not been brought about yet. What a status does not tell, a try that failed
+    /// in this process does.
+    fn is_edit(&self, memory: &mut Memory) -> bool {
+        let generation = self.app.metadata.generation;
+        if self.app.status.as_ref().and_then(|status| status.observed_generation) != generation {
+            memory.edit = generation;
+        }
+        memory.edit.is_some() && memory.edit == generation
+    }
+
+    /// Marks the Deployment that a platform change reaches while its app is Ready. The mark is no part of the wish's
+    /// digest; it stays while the same change is put right, and goes with the next edit.
+    pub fn mark(&self, children: &mut Children, author: Author, memory: &mut Memory) {
+        let is_granted = matches!(author, Author::PlatformNow(Turn { was_ready: true }));
+        if !self.is_edit(memory) && (is_granted || self.is_marked()) {
+            let annotations = children.deployment.metadata.annotations.get_or_insert_default();
+            annotations.insert(names::PLATFORM_CHANGE.to_owned(), format!("{:016x}", self.revision));
+        }
+    }
+
+    fn is_marked(&self) -> bool {
+        let deployment = &self.observed.deployment;
+        let details = deployment.live.as_ref().and_then(|live| live.details.as_ref());
+        deployment.ownership == Ownership::Ours
+            && details.is_some_and(|details| details.change == Some(self.revision))
+    }
+
+    /// How the app stands to the change after a pass of `author` that came to `verdict`. `is_early`: its failure may be
+    /// over with the next try.
+    #[must_use]
+    pub fn standing(&self, author: Author, verdict: &Verdict, is_early: bool) -> Standing {
+        let environment = self.app.spec.environment;
+        let was_ready = match author {
+            Author::PlatformLater => {
+                return Standing::Waiting { environment, is_ready: is_ready(self.app.status.as_ref()) };
+            }
+            Author::PlatformNow(Turn { was_ready }) => was_ready,
+            Author::User if self.is_marked() => true,
+            Author::User => return Standing::Apart,
+        };
+        if is_ready(Some(&verdict.status)) || self.app.spec.suspend {
+            return Standing::Apart;
+        }
+        let failure = verdict.status.last_failure.as_ref().filter(|_| verdict.is_failing && !is_early);
+        match failure {
+            None => Standing::Rolling { environment },
+            Some(failure) if was_ready => {
+                Standing::Failing { environment, why: format!("{}: {}", failure.reason, failure.message) }
+            }
+            Some(_) => Standing::Apart,
+        }
+    }
+}
+
+fn is_ready(status: Option<&EGAppStatus>) -> bool {
+    let ready = status.and_then(|status| status.condition(ConditionType::Ready));
+    ready.is_some_and(|ready| ready.status == ConditionStatus::True.as_str())
+}

@@ -1,0 +1,275 @@
+//! Whose turn it is to get a platform change: environment after environment, a few apps at a time, and none while one
+//! fails. A state machine without I/O and clock; ADR 14 has the reasons.
+//!
+//! Every pass over an app reports how the app stands to the change. All of that can be seen in the cluster, so that
+//! another process comes to the same state: nobody has a turn before every app has been looked at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::notice::Notice;
+use crate::controller::key::ObjectKey;
+use crate::platform::Platform;
+use crate::telemetry::ChangeMetrics;
+use egapp_api::v1alpha1::Environment;
+
+/// How an app stands to the change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// It has what the platform says, or it is not concerned.
+    #[default]
+    Apart,
+    /// It waits for its turn.
+    Waiting {
+        /// Where it runs.
+        environment: Environment,
+        /// Whether it is Ready with what it has.
+        is_ready: bool,
+    },
+    /// It has had its turn, and is not Ready yet.
+    Rolling {
+        /// Where it runs.
+        environment: Environment,
+    },
+    /// It was Ready, has had its turn, and fails.
+    Failing {
+        /// Where it runs.
+        environment: Environment,
+        /// The reason and message of its status.
+        why: String,
+    },
+}
+
+/// A turn that was given to an app.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Whether the app was Ready when it waited: it then says something about the change.
+    pub was_ready: bool,
+}
+
+/// What follows from a report.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// The apps whose turn it is now.
+    pub next: Vec<ObjectKey>,
+    /// What people should hear.
+    pub notice: Option<Notice>,
+}
+
+/// The turns of all apps.
+pub struct Turns {
+    state: Mutex<State>,
+    metrics: ChangeMetrics,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    revision: u64,
+    order: Vec<Environment>,
+    at_a_time: usize,
+    /// Apps that have not been looked at since the platform or the view of the cluster is another.
+    unseen: BTreeSet<ObjectKey>,
+    /// Apps that wait, or have had their turn and are not done.
+    apps: BTreeMap<ObjectKey, Member>,
+    told: Told,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Member {
+    environment: Environment,
+    was_ready: bool,
+    stage: Stage,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    /// It has its turn, also where nothing of it can be seen yet.
+    Rolling,
+    Failing(String),
+}
+
+/// What people have heard last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Told {
+    #[default]
+    Nothing,
+    Begun,
+    Halted,
+}
+
+impl Turns {
+    /// No app is known yet.
+    #[must_use]
+    pub fn new(platform: &Platform, metrics: ChangeMetrics) -> Self {
+        let mut state = State::default();
+        state.follow(platform);
+        state.count(&metrics);
+        Self { state: Mutex::new(state), metrics }
+    }
+
+    /// Another platform holds: all is open again until each of `apps` has been looked at.
+    pub fn renew(&self, platform: &Platform, apps: Vec<ObjectKey>) {
+        let mut state = self.lock();
+        state.follow(platform);
+        state.apps.clear();
+        state.unseen = apps.into_iter().collect();
+        state.told = Told::Nothing;
+        state.count(&self.metrics);
+    }
+
+    /// These apps have come into view: no further turn before each of them has been looked at.
+    pub fn expect(&self, apps: impl IntoIterator<Item = ObjectKey>) {
+        self.lock().unseen.extend(apps);
+    }
+
+    /// The app's turn, if it has one under the platform of that revision.
+    #[must_use]
+    pub fn turn(&self, key: &ObjectKey, revision: u64) -> Option<Turn> {
+        let state = self.lock();
+        let member = state.apps.get(key).filter(|member| member.stage != Stage::Waiting)?;
+        (state.revision == revision).then_some(Turn { was_ready: member.was_ready })
+    }
+
+    /// A pass over the app under the platform of that revision has found this. A report on a platform that holds no
+    /// more changes nothing: the app is to be looked at again.
+    pub fn report(&self, key: &ObjectKey, revision: u64, standing: Standing) -> Step {
+        self.lock().report(key, revision, standing, &self.metrics)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn follow(&mut self, platform: &Platform) {
+        self.revision = platform.revision();
+        self.order = platform.rollout_order().collect();
+        self.at_a_time = platform.max_concurrent_rollouts();
+    }
+
+    fn report(
+        &mut self,
+        key: &ObjectKey,
+        revision: u64,
+        standing: Standing,
+        metrics: &ChangeMetrics,
+    ) -> Step {
+        if self.revision != revision {
+            return Step::default();
+        }
+        let is_news = self.place(key, standing) | self.unseen.remove(key);
+        if !is_news {
+            return Step::default();
+        }
+        let notice = self.notice();
+        let next = self.give_turns();
+        self.count(metrics);
+        Step { next, notice }
+    }
+
+    /// Whether that is another standing than the one known.
+    fn place(&mut self, key: &ObjectKey, standing: Standing) -> bool {
+        let former = self.apps.get(key);
+        let was_ready = former.is_none_or(|former| former.was_ready);
+        let member = match standing {
+            Standing::Apart => return self.apps.remove(key).is_some(),
+            // It was given its turn while the pass was under way: the next one will see.
+            Standing::Waiting { .. } if former.is_some_and(|former| former.stage != Stage::Waiting) => {
+                return false;
+            }
+            Standing::Waiting { environment, is_ready } => {
+                Member { environment, was_ready: is_ready, stage: Stage::Waiting }
+            }
+            Standing::Rolling { environment } => Member { environment, was_ready, stage: Stage::Rolling },
+            Standing::Failing { environment, why } => {
+                Member { environment, was_ready, stage: Stage::Failing(why) }
+            }
+        };
+        let is_news = former != Some(&member);
+        self.apps.insert(key.clone(), member);
+        is_news
+    }
+
+    /// Gives the turns that are free. Those that are not Ready come first: they have nothing to lose.
+    fn give_turns(&mut self) -> Vec<ObjectKey> {
+        if !self.unseen.is_empty() || self.failing().is_some() {
+            return Vec::new();
+        }
+        let in_environment =
+            |wanted: &&Environment| self.apps.values().any(|member| member.environment == **wanted);
+        let Some(wave) = self.order.iter().find(in_environment).copied() else { return Vec::new() };
+        let rolling = self.apps.values().filter(|member| member.stage == Stage::Rolling).count();
+        let mut waiting: Vec<_> = self
+            .apps
+            .iter_mut()
+            .filter(|(_, member)| member.environment == wave && member.stage == Stage::Waiting)
+            .collect();
+        waiting.sort_by_key(|(_, member)| member.was_ready);
+        waiting
+            .into_iter()
+            .take(self.at_a_time.saturating_sub(rolling))
+            .map(|(key, member)| {
+                member.stage = Stage::Rolling;
+                key.clone()
+            })
+            .collect()
+    }
+
+    fn failing(&self) -> Option<(&ObjectKey, &str)> {
+        self.apps.iter().find_map(|(key, member)| match &member.stage {
+            Stage::Failing(why) => Some((key, why.as_str())),
+            Stage::Waiting | Stage::Rolling => None,
+        })
+    }
+
+    /// What people have not heard yet.
+    fn notice(&mut self) -> Option<Notice> {
+        if !self.unseen.is_empty() {
+            return None;
+        }
+        let waiting = self.waiting();
+        let (told, notice) = match (self.failing(), self.told) {
+            (Some((app, why)), Told::Nothing | Told::Begun) => {
+                (Told::Halted, Notice::Halted { app: app.clone(), why: why.to_owned(), waiting })
+            }
+            (None, Told::Halted) if !self.apps.is_empty() => (Told::Begun, Notice::Resumed { waiting }),
+            (None, Told::Nothing) if !waiting.is_empty() => {
+                (Told::Begun, Notice::Begun { waiting, at_a_time: self.at_a_time })
+            }
+            (None, Told::Begun | Told::Halted) if self.apps.is_empty() => (Told::Nothing, Notice::Complete),
+            (Some(_), Told::Halted) | (None, Told::Nothing | Told::Begun | Told::Halted) => return None,
+        };
+        self.told = told;
+        Some(notice)
+    }
+
+    /// How many apps wait in each environment, in the order in which their turn comes.
+    fn waiting(&self) -> Vec<(Environment, usize)> {
+        let count = |environment: &Environment| {
+            let is_counted =
+                |member: &&Member| member.environment == *environment && member.stage == Stage::Waiting;
+            (*environment, self.apps.values().filter(is_counted).count())
+        };
+        self.order.iter().map(count).filter(|(_, count)| *count > 0).collect()
+    }
+
+    fn count(&self, metrics: &ChangeMetrics) {
+        for environment in Environment::ALL {
+            let of = |is_counted: fn(&Stage) -> bool| {
+                let members = self.apps.values().filter(|member| member.environment == environment);
+                members.filter(|member| is_counted(&member.stage)).count()
+            };
+            let word = environment.as_str();
+            metrics.apps(word, "pending", of(|stage| *stage == Stage::Waiting));
+            metrics.apps(word, "rolling", of(|stage| *stage == Stage::Rolling));
+            metrics.apps(word, "failing", of(|stage| matches!(stage, Stage::Failing(_))));
+        }
+        metrics.halted(self.failing().is_some());
+    }
+}
+
+#[cfg(test)]
+#[path = "turns_tests.rs"]
+mod tests;
