@@ -1,0 +1,90 @@
+//! A change that breaks apps.
+
+use cluster::{Cluster, Failure};
+use serde_json::{Value, json};
+
+use crate::support::app::reason;
+use crate::support::mount::Mount;
+use crate::support::operator::{requests, requests_when_quiet};
+use crate::support::{App, Operator, eventually, holds};
+use crate::{HALTED, apps_in_each_environment, installed, manager, platform, until_metric, until_told};
+
+const STARTER: &str = "docker.io/traefik/whoami:v1.11";
+const AT_A_TIME: usize = 2;
+
+fn with_starter(image: &str) -> String {
+    platform(AT_A_TIME, &[(STARTER, image)])
+}
+
+/// Names of the Deployments that run that image, sorted.
+async fn running(app: &App<'_>, image: &str) -> Vec<String> {
+    let is = |deployment: &&Value| deployment["spec"]["template"]["spec"]["containers"][0]["image"] == image;
+    let deployments = app.items("deployments").await;
+    let name = |deployment: &Value| deployment["metadata"]["name"].as_str().unwrap().to_owned();
+    let mut names: Vec<_> = deployments.iter().filter(is).map(name).collect();
+    names.sort();
+    names
+}
+
+/// Waits until the change is halted and nothing moves, and holds that to what may have happened.
+async fn until_halted(cluster: &Cluster, operator: &Operator) {
+    until_metric(operator, HALTED, 1.0).await;
+    requests_when_quiet(cluster, cluster.audit_mark().unwrap()).await;
+}
+
+#[tokio::test]
+async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
+    let cluster = installed().await;
+    let mount = Mount::new(&with_starter(STARTER));
+    let operator = manager(&cluster, "manager", &mount).await;
+    let any = apps_in_each_environment(&cluster, 3).await;
+    let bad = Failure::ImagePull.image();
+
+    mount.put(&with_starter(&bad));
+    until_halted(&cluster, &operator).await;
+    let broken = running(&any, &bad).await;
+    assert!(
+        (1..=AT_A_TIME).contains(&broken.len()) && broken.iter().all(|name| name.starts_with("dev")),
+        "{broken:?}"
+    );
+    let note = until_told(&cluster, "PlatformChangeHalted").await;
+    assert!(
+        note.contains(&format!("{}/dev-0", any.namespace)) && note.contains("ImagePull: image"),
+        "{note}"
+    );
+    assert!(note.contains("stage 3, prod 3"), "{note}");
+    assert!(operator.log().contains("no other app gets it"), "{}", operator.log());
+    let held = any.sibling("stage-00").get().await;
+    assert_eq!(
+        (reason(&held), &held["status"]["image"]),
+        ("StarterImage", &json!(STARTER)),
+        "nothing is said of it"
+    );
+
+    let edited = any.sibling("stage-01");
+    edited.patch(&json!({ "spec": { "image": "registry.example.com/team/web:2" } })).await;
+    edited.wait_ready().await;
+    let new = any.sibling("prod-new");
+    new.apply(&json!({ "framework": "go", "environment": "prod" })).await;
+    new.until_deployment("a new app waits for nobody", |live| live["spec"]["replicas"] == 1).await;
+
+    drop(operator);
+    let mark = cluster.audit_mark().unwrap();
+    let operator = manager(&cluster, "manager-restarted", &mount).await;
+    until_halted(&cluster, &operator).await;
+    assert_eq!(requests(&cluster, mark).writes().resource("deployments").count(), 0, "it stays halted");
+    let still: Vec<_> = broken.iter().cloned().chain(["prod-new".to_owned()]).collect();
+    assert_eq!(running(&any, &bad).await, still);
+
+    let good = "docker.io/traefik/whoami:v1.12";
+    mount.put(&with_starter(good));
+    eventually("every app has the mended change", async || {
+        let running = running(&any, good).await;
+        holds(running.len() == 9, || format!("{running:?}"))
+    })
+    .await;
+    any.kubectl(&["wait", "egapps", "--all", "--for=condition=Ready", "--timeout=90s"]).await;
+    until_metric(&operator, HALTED, 0.0).await;
+    until_told(&cluster, "PlatformChangeComplete").await;
+    operator.stop().await;
+}

@@ -1,0 +1,113 @@
+//! Changes that apps can live with.
+
+use std::collections::BTreeMap;
+
+use cluster::{AuditMark, Cluster, Failure};
+use serde_json::Value;
+
+use crate::record::{Progress, Record};
+use crate::support::mount::Mount;
+use crate::support::operator::{requests, requests_when_quiet};
+use crate::support::{App, eventually, holds};
+use crate::{apps_in_each_environment, installed, manager, platform, told, until_told};
+
+const AT_A_TIME: usize = 5;
+const OF_EACH: usize = 20;
+
+fn with_memory(memory: &str) -> String {
+    platform(AT_A_TIME, &[("memory: 256Mi", &format!("memory: {memory}"))])
+}
+
+fn has_memory(memory: &str) -> impl Fn(&Value) -> bool {
+    move |deployment| {
+        let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+        container["resources"]["limits"]["memory"] == memory
+    }
+}
+
+/// How often each Deployment was applied since `mark`.
+fn applies(cluster: &Cluster, mark: AuditMark) -> BTreeMap<String, usize> {
+    let mut applies = BTreeMap::new();
+    for event in requests(cluster, mark).writes().resource("deployments").events() {
+        *applies.entry(event.name).or_default() += 1;
+    }
+    applies
+}
+
+fn done(progress: &BTreeMap<String, Progress>) -> usize {
+    progress.values().filter(|progress| **progress == Progress::Done).count()
+}
+
+/// Waits until so many Deployments are done with the change to that memory.
+async fn until_done(record: &Record, memory: &str, count: usize) {
+    eventually("apps have the change", async || {
+        let progress = record.check(AT_A_TIME, has_memory(memory));
+        holds(done(&progress) >= count, || format!("{} of {count}: {progress:?}", done(&progress)))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_size_change_reaches_sixty_apps_in_turn_also_when_the_manager_dies_in_the_middle() {
+    let cluster = installed().await;
+    let mount = Mount::new(&with_memory("256Mi"));
+    let operator = manager(&cluster, "manager", &mount).await;
+    let any = apps_in_each_environment(&cluster, OF_EACH).await;
+    let chronic = any.sibling("dev-chronic");
+    let spec =
+        serde_json::json!({ "framework": "go", "environment": "dev", "image": Failure::ImagePull.image() });
+    let elsewhere = App { namespace: cluster.namespace("elsewhere").await.unwrap(), ..chronic };
+    elsewhere.apply(&spec).await;
+    elsewhere.until("it never comes up", |app| crate::support::app::reason(app) == "ImagePull").await;
+    requests_when_quiet(&cluster, cluster.audit_mark().unwrap()).await;
+
+    let record = Record::begin(&cluster, &any, "record-1");
+    let mark = cluster.audit_mark().unwrap();
+    mount.put(&with_memory("300Mi"));
+    until_done(&record, "300Mi", 3 * OF_EACH).await;
+    until_told(&cluster, "PlatformChangeComplete").await;
+    requests_when_quiet(&cluster, mark).await;
+    let applied = applies(&cluster, mark);
+    assert_eq!(applied.len(), 3 * OF_EACH + 1, "the app that is broken for a reason of its own gets it too");
+    assert!(applied.values().all(|count| *count == 1), "{applied:?}");
+    let begun = &told(&cluster).await[0].1;
+    assert!(begun.contains("dev 21, stage 20, prod 20") && begun.contains("5 at a time"), "{begun}");
+
+    let (record, mark) = (Record::begin(&cluster, &any, "record-2"), cluster.audit_mark().unwrap());
+    mount.put(&with_memory("320Mi"));
+    until_done(&record, "320Mi", OF_EACH + OF_EACH / 2).await;
+    drop(operator);
+    let finished = record.check(AT_A_TIME, has_memory("320Mi"));
+    let restart = cluster.audit_mark().unwrap();
+    let operator = manager(&cluster, "manager-restarted", &mount).await;
+    until_done(&record, "320Mi", 3 * OF_EACH).await;
+    requests_when_quiet(&cluster, mark).await;
+    let applied = applies(&cluster, mark);
+    assert!(applied.values().all(|count| *count == 1), "{applied:?}");
+    let again = requests(&cluster, restart).writes().filter(|event| {
+        finished.get(&event.name) == Some(&Progress::Done) && event.namespace == any.namespace
+    });
+    // The status of an app whose rollout ended while nobody looked is the one thing left to write.
+    assert!(again.clone().resource("deployments").count() == 0 && again.count() <= AT_A_TIME, "{again:#?}");
+    operator.stop().await;
+}
+
+#[tokio::test]
+async fn another_file_at_the_start_as_another_release_reaches_apps_in_turn_too() {
+    let cluster = installed().await;
+    let mount = Mount::new(&platform(1, &[]));
+    let operator = manager(&cluster, "manager", &mount).await;
+    let any = apps_in_each_environment(&cluster, 2).await;
+    requests_when_quiet(&cluster, cluster.audit_mark().unwrap()).await;
+    operator.stop().await;
+
+    let record = Record::begin(&cluster, &any, "record");
+    mount.put(&platform(1, &[("memory: 256Mi", "memory: 300Mi")]));
+    let operator = manager(&cluster, "manager-upgraded", &mount).await;
+    eventually("apps have the change", async || {
+        let progress = record.check(1, has_memory("300Mi"));
+        holds(done(&progress) == 6, || format!("{progress:?}"))
+    })
+    .await;
+    operator.stop().await;
+}

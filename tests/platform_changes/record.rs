@@ -1,0 +1,85 @@
+//! What happened to the Deployments of a namespace, in the order in which it happened.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use cluster::{Cluster, Companion};
+use serde_json::{Deserializer, Value};
+
+use crate::ENVIRONMENTS;
+use crate::support::App;
+
+/// A running watch of Deployments.
+pub(crate) struct Record {
+    watch: Companion,
+}
+
+/// How far a Deployment is with a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Before,
+    Rolling,
+    Done,
+}
+
+impl Record {
+    /// Begins to watch.
+    pub(crate) fn begin(cluster: &Cluster, app: &App<'_>, name: &str) -> Self {
+        let kubectl: PathBuf = cluster.assets().folder().join("kubectl");
+        let mut command = Command::new(kubectl);
+        command.arg("--kubeconfig").arg(cluster.kubeconfig());
+        command.args(["-n", &app.namespace, "get", "deployments", "--watch", "-o", "json"]);
+        Self { watch: cluster.companion(name, &mut command).unwrap() }
+    }
+
+    /// Every state of every Deployment so far. The last may be half written.
+    fn states(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.watch.log()).unwrap();
+        Deserializer::from_str(&text).into_iter::<Value>().map_while(Result::ok).collect()
+    }
+
+    /// Goes through all that happened to the Deployments for which `has_change` tells whether they have the change, and
+    /// holds it to the rules: so many at a time, and no environment before the one ahead of it is done. How far each is
+    /// at the end.
+    pub(crate) fn check(
+        &self,
+        at_a_time: usize,
+        has_change: impl Fn(&Value) -> bool,
+    ) -> BTreeMap<String, Progress> {
+        let mut progress = BTreeMap::new();
+        for state in self.states() {
+            let name = state["metadata"]["name"].as_str().unwrap().to_owned();
+            let now = match (has_change(&state), is_complete(&state)) {
+                (false, _) => Progress::Before,
+                (true, false) => Progress::Rolling,
+                (true, true) => Progress::Done,
+            };
+            let before = progress.insert(name.clone(), now);
+            if before == Some(Progress::Before) && now != Progress::Before {
+                let rank = rank(&name);
+                let ahead: Vec<_> = progress
+                    .iter()
+                    .filter(|(other, state)| self::rank(other) < rank && **state != Progress::Done)
+                    .collect();
+                assert!(ahead.is_empty(), "{name} begins while {ahead:?}");
+            }
+            let rolling: Vec<_> =
+                progress.iter().filter(|(_, progress)| **progress == Progress::Rolling).collect();
+            assert!(rolling.len() <= at_a_time, "more than {at_a_time} at a time: {rolling:?}");
+        }
+        progress
+    }
+}
+
+fn rank(name: &str) -> usize {
+    ENVIRONMENTS.iter().position(|environment| name.starts_with(environment)).unwrap()
+}
+
+fn is_complete(deployment: &Value) -> bool {
+    let (spec, status) = (&deployment["spec"], &deployment["status"]);
+    status["observedGeneration"] == deployment["metadata"]["generation"]
+        && ["replicas", "updatedReplicas", "availableReplicas"]
+            .iter()
+            .all(|count| status[count] == spec["replicas"])
+}
