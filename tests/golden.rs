@@ -17,6 +17,7 @@ use pe_app::controller::egapp::cluster::{Caches, Live, PodView, View};
 use pe_app::controller::egapp::desired::{Children, desired};
 use pe_app::controller::egapp::error::Error;
 use pe_app::controller::egapp::observe::{Observed, Ownership, observe};
+use pe_app::controller::egapp::replicas::{Replicas, Scaling};
 use pe_app::controller::egapp::status::{MadeOf, Outcome, Urgency, Verdict, status};
 use pe_app::controller::egapp::validate::validate;
 use pe_app::controller::key::ObjectKey;
@@ -63,11 +64,20 @@ fn check(case: &Path) -> Vec<String> {
 fn run(app: &EGApp, observed: &Value) -> (Value, Value) {
     let platform = Platform::built_in();
     let workload = validate(app, &platform);
-    let children = workload.as_ref().map(desired);
+    let start = workload.as_ref().map(|workload| desired(workload, Replicas::Ours(app.spec.replica_count)));
+    let at_start = json!(start.ok().map(|children| children.deployment));
+    let scaling = Scaling::of(&app.spec, &observation(app, &at_start, observed));
+    let children = workload.as_ref().map(|workload| desired(workload, scaling.replicas));
     let wanted = children.as_ref().map_or_else(
         |error| json!({ "error": error.to_string() }),
-        |Children { deployment, service, disruption_budget }| {
-            json!({ "deployment": deployment, "service": service, "podDisruptionBudget": disruption_budget })
+        |Children { deployment, service, disruption_budget, autoscaler }| {
+            let mut children = json!({
+                "deployment": deployment, "service": service, "podDisruptionBudget": disruption_budget,
+            });
+            if let Some(autoscaler) = autoscaler {
+                children["horizontalPodAutoscaler"] = json!(autoscaler);
+            }
+            children
         },
     );
     let made_of = workload

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use egapp_api::v1alpha1::{EGApp, Environment, Framework, InstanceType};
 use kube::CustomResourceExt as _;
 use pe_app::controller::egapp::desired::{Children, desired};
+use pe_app::controller::egapp::replicas::Replicas;
 use pe_app::controller::egapp::validate::validate;
 use pe_app::platform::Platform;
 use serde_json::{Map, Value, json};
@@ -131,12 +132,18 @@ fn leaves_of(patch: &Map<String, Value>) -> Option<Leaves> {
     let mut app: Value = serde_saphyr::from_str(&base).unwrap();
     app["spec"].as_object_mut().unwrap().extend(patch.clone());
     let app: EGApp = serde_json::from_value(app).ok()?;
-    let Children { deployment, service, disruption_budget } =
-        desired(&validate(&app, &Platform::built_in()).ok()?);
+    let replicas = match app.spec.autoscaling {
+        Some(_) => Replicas::Autoscaled,
+        None => Replicas::Ours(app.spec.replica_count),
+    };
+    let Children { deployment, service, disruption_budget, autoscaler } =
+        desired(&validate(&app, &Platform::built_in()).ok()?, replicas);
     let mut leaves = Leaves::new();
-    let children = json!({ "deployment": deployment, "service": service, "budget": disruption_budget });
+    let children = json!({
+        "deployment": deployment, "service": service, "budget": disruption_budget, "autoscaler": autoscaler,
+    });
     collect("", &children, &mut leaves);
-    leaves.retain(|path, _| !path.ends_with("/applied-digest"));
+    leaves.retain(|path, _| !path.contains(".platform.evillgenius.com/applied-"));
     Some(leaves.into_iter().map(|(path, value)| (short(&path), value)).collect())
 }
 

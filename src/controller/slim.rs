@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use kube::core::ObjectMeta;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct SlimMeta {
+struct SlimMeta<M> {
     name: Option<String>,
     namespace: Option<String>,
     uid: Option<String>,
@@ -19,6 +20,7 @@ struct SlimMeta {
     annotations: Option<BTreeMap<String, String>>,
     owner_references: Option<Vec<OwnerReference>>,
     finalizers: Option<Vec<String>>,
+    managed_fields: Option<M>,
 }
 
 /// Decodes `metadata` without `managedFields` and whatever else no controller here reads: managed fields alone are
@@ -27,8 +29,18 @@ struct SlimMeta {
 /// # Errors
 /// When a field has another type than the API says.
 pub fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D::Error> {
-    let slim = SlimMeta::deserialize(deserializer)?;
-    Ok(ObjectMeta {
+    Ok(metadata_with::<D, IgnoredAny>(deserializer)?.0)
+}
+
+/// The same, and what `M` makes of the managed fields.
+///
+/// # Errors
+/// When a field has another type than the API says.
+pub fn metadata_with<'de, D: Deserializer<'de>, M: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<(ObjectMeta, Option<M>), D::Error> {
+    let slim = SlimMeta::<M>::deserialize(deserializer)?;
+    let metadata = ObjectMeta {
         name: slim.name,
         namespace: slim.namespace,
         uid: slim.uid,
@@ -40,5 +52,6 @@ pub fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta
         owner_references: slim.owner_references,
         finalizers: slim.finalizers,
         ..ObjectMeta::default()
-    })
+    };
+    Ok((metadata, slim.managed_fields))
 }

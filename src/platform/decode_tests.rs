@@ -20,7 +20,7 @@ fn unknown_keys_are_named_with_their_place_and_what_is_allowed() {
         (
             "size: {}\n",
             "3:1: size is not a key of this file; allowed here: apiVersion, kind, images, catalogLabel, sizes, \
-             frameworks, environments",
+             frameworks, environments, rollout",
         ),
         (
             "sizes:\n  lowMem:\n    cpu: 250m\n    mem: 1Gi\n",

@@ -1,18 +1,17 @@
 //! What happened to the Deployments of a namespace, in the order in which it happened.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::Command;
 
-use cluster::{Cluster, Companion};
-use serde_json::{Deserializer, Value};
+use cluster::Cluster;
+use serde_json::Value;
 
 use crate::ENVIRONMENTS;
 use crate::support::App;
+use crate::support::watch::Watch;
 
 /// A running watch of Deployments.
 pub(crate) struct Record {
-    watch: Companion,
+    watch: Watch,
 }
 
 /// How far a Deployment is with a change.
@@ -26,17 +25,7 @@ pub(crate) enum Progress {
 impl Record {
     /// Begins to watch.
     pub(crate) fn begin(cluster: &Cluster, app: &App<'_>, name: &str) -> Self {
-        let kubectl: PathBuf = cluster.assets().folder().join("kubectl");
-        let mut command = Command::new(kubectl);
-        command.arg("--kubeconfig").arg(cluster.kubeconfig());
-        command.args(["-n", &app.namespace, "get", "deployments", "--watch", "-o", "json"]);
-        Self { watch: cluster.companion(name, &mut command).unwrap() }
-    }
-
-    /// Every state of every Deployment so far. The last may be half written.
-    fn states(&self) -> Vec<Value> {
-        let text = std::fs::read_to_string(self.watch.log()).unwrap();
-        Deserializer::from_str(&text).into_iter::<Value>().map_while(Result::ok).collect()
+        Self { watch: Watch::begin(cluster, app, "deployments", name) }
     }
 
     /// Goes through all that happened to the Deployments for which `has_change` tells whether they have the change, and
@@ -48,7 +37,7 @@ impl Record {
         has_change: impl Fn(&Value) -> bool,
     ) -> BTreeMap<String, Progress> {
         let mut progress = BTreeMap::new();
-        for state in self.states() {
+        for state in self.watch.states() {
             let name = state["metadata"]["name"].as_str().unwrap().to_owned();
             let now = match (has_change(&state), is_complete(&state)) {
                 (false, _) => Progress::Before,

@@ -40,7 +40,10 @@ async fn a_role_only_install_works_without_any_request_about_the_cluster_as_a_wh
 
     let requests = cluster.audit().unwrap().user(&user());
     let watched: Vec<_> = kinds(&requests.clone().verb("watch").namespace("pe-app-system"));
-    assert_eq!(watched, ["deployments", "egapps", "poddisruptionbudgets", "pods", "services"]);
+    assert_eq!(
+        watched,
+        ["deployments", "egapps", "horizontalpodautoscalers", "poddisruptionbudgets", "pods", "services"]
+    );
     let wide = requests.filter(|event| event.namespace.is_empty());
     assert_eq!(wide.count(), 0, "{wide:#?}");
     operator.stop().await;
@@ -74,7 +77,7 @@ async fn one_forbidden_namespace_of_three_degrades_alone_and_heals_without_a_res
 
     let note = format!(
         "[+]caches-synced ok, degraded: namespace {}: not allowed to list or watch: EGApps, Deployments, Services, \
-         PodDisruptionBudgets, pods\n",
+         PodDisruptionBudgets, HorizontalPodAutoscalers, pods\n",
         forbidden.namespace
     );
     let (code, text) = operator.probe("/readyz?verbose");

@@ -62,7 +62,7 @@ async fn without_rights_in_the_whole_cluster_the_manager_is_unready_and_says_for
     })
     .await;
     let all = "[-]caches-synced failed: the whole cluster: not allowed to list or watch: EGApps, Deployments, Services, \
-               PodDisruptionBudgets, pods\n";
+               PodDisruptionBudgets, HorizontalPodAutoscalers, pods\n";
     until_readiness(&operator, all).await;
     assert_eq!(operator.probe("/readyz").0, 500);
     assert_eq!(operator.metric("egapp_watch_forbidden{kind=\"Pod\",namespace=\"\"}"), Some(1.0));

@@ -14,6 +14,7 @@ pub mod http;
 pub mod mount;
 pub mod operator;
 pub mod setting;
+pub mod watch;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -7,6 +7,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::autoscaling::{self, Autoscaling};
 use super::egapp_status::EGAppStatus;
 use super::env::{EnvFromSource, EnvVar};
 use super::probes::{self, Probe};
@@ -102,7 +103,9 @@ pub struct EGAppSpec {
     /// How many replicas run. Default: 1. With 0 the application is stopped, which counts as Ready. At most 150000, the
     /// pods of the largest cluster that Kubernetes supports: more is a slip of the keyboard.
     ///
-    /// `kubectl scale` writes this field: a manifest that leaves it out keeps the number that was scaled to.
+    /// `kubectl scale` writes this field: a manifest that leaves it out keeps the number that was scaled to. With
+    /// `autoscaling`, or another HorizontalPodAutoscaler for the Deployment, it counts only at the start, and where it
+    /// is 0.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 150_000))]
     pub replica_count: i32,
@@ -225,6 +228,16 @@ pub struct EGAppSpec {
     #[serde(default)]
     #[schemars(extend("default" = {}))]
     pub service: Service,
+
+    /// Lets a HorizontalPodAutoscaler of the app's name decide how many replicas run, by their use of CPU. Default: none,
+    /// so that `replicaCount` says it.
+    ///
+    /// The app starts with `replicaCount` replicas or the nearest number within the bounds. `replicaCount: 0` still
+    /// stops it, and any other number lets it go on. Without `autoscaling` again, `replicaCount` counts at once: from 40
+    /// replicas to 1, if that is what it says. Needs the cluster's metrics API (metrics-server).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = [autoscaling::ordered_bounds()]))]
+    pub autoscaling: Option<Autoscaling>,
 
     /// A time such as `2026-02-03T04:05:06Z`; a new one restarts the pods, one after the other as in every rollout.
     /// Default: none.

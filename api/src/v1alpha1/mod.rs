@@ -1,5 +1,6 @@
 //! Version `v1alpha1` of the API: the `EGApp` kind and the words of its conditions.
 
+mod autoscaling;
 mod conditions;
 mod egapp_status;
 mod egapp_types;
@@ -11,6 +12,7 @@ mod schema;
 mod service;
 mod words;
 
+pub use autoscaling::Autoscaling;
 pub use conditions::{ConditionStatus, ConditionType, Reason};
 pub use egapp_status::{EGAppStatus, LastFailure};
 pub use egapp_types::{EGApp, EGAppSpec};

@@ -137,6 +137,8 @@ pub(crate) fn controller_manager(programs: &Controllers, layout: &Layout, option
             flag("cluster-signing-key-file", &layout.ca_key()),
             format!("--kube-api-qps={qps}"),
             format!("--kube-api-burst={qps}"),
+            // Nobody waits 15 s, the default, for an autoscaler that is looked on.
+            "--horizontal-pod-autoscaler-sync-period=1s".to_owned(),
         ],
         log: layout.log(Part::ControllerManager),
     }

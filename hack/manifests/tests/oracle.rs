@@ -19,6 +19,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("@.spec.properties.appId.maxLength", "it becomes a label value"),
     ("@.spec.properties.appId.x-kubernetes-validations", "it becomes a label value"),
     ("@.spec.properties.replicaCount.maximum", "what no cluster can run is a slip of the keyboard"),
+    ("@.spec.properties.autoscaling", "a field of ours"),
     ("@.spec.properties.image", "a field of ours"),
     ("@.spec.properties.command", "a field of ours"),
     ("@.spec.properties.args", "a field of ours"),

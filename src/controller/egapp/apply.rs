@@ -8,38 +8,47 @@ use super::desired::Children;
 use super::ensure::{Ensure, Found};
 use super::memory::Memory;
 use super::observe::{Observed, Ownership};
+use super::replicas::OwnAutoscaler;
 use crate::controller::key::ObjectKey;
 
 /// What came of the children, in the order of [`Observed::digests`].
-pub struct Applied(pub [Found; 3]);
+pub struct Applied(pub [Found; 4]);
 
 impl Applied {
     /// Whether every child is as it should be.
     #[must_use]
     pub fn is_in_sync(&self) -> bool {
-        self.0.iter().all(|found| matches!(found, Found::InSync | Found::Applied(_)))
+        self.0.iter().all(is_well)
     }
 }
 
 /// Applies every child that differs, and none that does not, all at once: one that is refused holds up no other.
 ///
 /// A new app's Deployment comes alone, and the rest with the next pass: a Service takes the API server many times
-/// longer, and in a flood of new apps every pod would wait for the Services of others.
+/// longer, and in a flood of new apps every pod would wait for the Services of others. An autoscaler comes last, and
+/// goes first: it finds the number of replicas in nobody else's hands.
 pub async fn apply(
     cluster: &Cluster,
     key: &ObjectKey,
-    children: Children,
+    (children, autoscaler): (Children, OwnAutoscaler),
     observed: &Observed,
     memory: &mut Memory,
 ) -> Applied {
-    let Children { deployment, service, disruption_budget } = children;
+    let Children { deployment, service, disruption_budget, autoscaler: scaling } = children;
     let child = Ensure { cluster, key };
+    let mut scaler = Found::Unseen;
+    if autoscaler == OwnAutoscaler::Unwanted {
+        scaler = child.run(None, &observed.autoscaler, &mut memory.autoscaler).boxed().await;
+        if matches!(scaler, Found::Failed(_)) {
+            return Applied([Found::Moving, Found::Moving, Found::Moving, scaler]);
+        }
+    }
     // Boxed: a pass waits in memory for the API server, with all that its future holds.
     let keep = child.run(Some(*deployment), &observed.deployment, &mut memory.deployment).boxed();
     let keep = if observed.deployment.ownership == Ownership::Absent {
         let found = keep.await;
-        if matches!(found, Found::InSync | Found::Applied(_)) {
-            return Applied([found, Found::Unseen, Found::Unseen]);
+        if is_well(&found) {
+            return Applied([found, Found::Unseen, Found::Unseen, scaler]);
         }
         ready(found).boxed()
     } else {
@@ -57,5 +66,17 @@ pub async fn apply(
             .boxed(),
     )
     .await;
-    Applied([deployment, service, budget])
+    if autoscaler == OwnAutoscaler::Wanted {
+        let scaling = scaling.map(|scaling| *scaling);
+        scaler = if is_well(&deployment) {
+            child.run(scaling, &observed.autoscaler, &mut memory.autoscaler).boxed().await
+        } else {
+            Found::Moving
+        };
+    }
+    Applied([deployment, service, budget, scaler])
+}
+
+fn is_well(found: &Found) -> bool {
+    matches!(found, Found::InSync | Found::Applied(_))
 }

@@ -6,7 +6,6 @@ use super::names;
 use super::observe::{Observed, Ownership};
 use super::status::Verdict;
 use super::turns::{Standing, Turn};
-use super::wish::digest_of;
 use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, EGAppStatus, Environment};
 
 /// Whose wish it is that a pass would bring about.
@@ -36,8 +35,7 @@ impl Subject<'_> {
     /// Whose wish it is to bring `children` about; `None` where the spec cannot be mapped. `turn`: the app's, if it has
     /// one.
     ///
-    /// A platform change is pending where the digest of the Deployment that is wanted differs from the one that was
-    /// applied last, though this generation of the EGApp was brought about before: its status says so, and no try to
+    /// A platform change is pending where the pod template that is wanted differs from the one that was applied last, though this generation of the EGApp was brought about before: its status says so, and no try to
     /// apply an edit is open. A new app, and a Deployment that is gone, wait for nobody.
     pub fn author(&self, children: Option<&Children>, turn: Option<Turn>, memory: &mut Memory) -> Author {
         if self.is_edit(memory) {
@@ -48,8 +46,7 @@ impl Subject<'_> {
             return Author::PlatformNow(turn);
         }
         let applied = self.observed.deployment.live.as_ref().and_then(|live| live.details.as_ref());
-        let is_same = applied.map(|details| details.applied)
-            == children.map(|children| digest_of(&*children.deployment));
+        let is_same = applied.map(|details| details.template) == children.and_then(Children::template);
         let is_pending = self.observed.deployment.ownership == Ownership::Ours
             && self.app.spec.environment != Environment::Unknown
             && !is_same

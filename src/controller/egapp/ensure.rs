@@ -140,6 +140,11 @@ impl Ensure<'_> {
                 wait,
             });
         }
+        if let Some(live) = &live
+            && let Some(replicas) = wanted.hand_over(live)
+        {
+            self.cluster.hand_over(self.key, live, replicas).await?;
+        }
         let reply = self.send_until_it_fits(&mut wanted, &comparable, live, memory).await?;
         info!(namespace = self.key.namespace(), name = self.key.name(), kind = K::TITLE, change, "applied");
         let Some(field) = comparable.change(&reply) else {

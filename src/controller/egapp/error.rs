@@ -188,6 +188,12 @@ impl Error {
         matches!(self, Self::Call { source, .. } if matches!(&**source, kube::Error::Api(status) if status.code == 422))
     }
 
+    /// Whether the API server found the request to conflict with somebody else's (409).
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Self::Call { source, .. } if matches!(&**source, kube::Error::Api(status) if status.code == 409))
+    }
+
     /// Whether finding out again costs a request to the API server, and must therefore wait its time.
     #[must_use]
     pub fn costs_a_request(&self) -> bool {

@@ -23,6 +23,10 @@ pub struct Memory {
     pub service: ChildMemory,
     /// Of the PodDisruptionBudget.
     pub disruption_budget: ChildMemory,
+    /// Of the HorizontalPodAutoscaler.
+    pub autoscaler: ChildMemory,
+    /// Whether somebody else's autoscaler scaled the Deployment when every child was last found to be in sync.
+    pub is_yielding: bool,
     /// The last failure that is about the EGApp as a whole.
     pub failure: Failure<Arc<Error>>,
     /// The last failure to write the status.
@@ -127,6 +131,7 @@ impl Memory {
         let is_same =
             |(memory, digest): (&ChildMemory, u64)| memory.in_sync.is_some_and(|(_, was)| was == digest);
         self.in_sync.is_some()
+            && self.is_yielding != observed.scaled_by.is_empty()
             && self.in_sync == app.metadata.generation.map(|generation| (generation, revision))
             && self.children().into_iter().zip(observed.digests()).all(is_same)
     }
@@ -141,8 +146,8 @@ impl Memory {
     }
 
     /// In the order of [`Observed::digests`].
-    fn children(&self) -> [&ChildMemory; 3] {
-        [&self.deployment, &self.service, &self.disruption_budget]
+    fn children(&self) -> [&ChildMemory; 4] {
+        [&self.deployment, &self.service, &self.disruption_budget, &self.autoscaler]
     }
 
     fn is_empty(&self) -> bool {
@@ -150,6 +155,8 @@ impl Memory {
             deployment,
             service,
             disruption_budget,
+            autoscaler,
+            is_yielding,
             failure,
             status_failure,
             in_sync,
@@ -160,7 +167,8 @@ impl Memory {
             is_rolling,
             events,
         } = self;
-        [deployment, service, disruption_budget].into_iter().all(ChildMemory::is_empty)
+        [deployment, service, disruption_budget, autoscaler].into_iter().all(ChildMemory::is_empty)
+            && !is_yielding
             && failure.is_empty()
             && status_failure.is_empty()
             && in_sync.is_none()

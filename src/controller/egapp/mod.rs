@@ -18,6 +18,7 @@ pub mod pace;
 pub mod rbac;
 pub mod reconcile;
 pub mod refusal;
+pub mod replicas;
 pub mod report;
 pub mod resources;
 pub mod status;

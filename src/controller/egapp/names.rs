@@ -11,6 +11,9 @@ pub const FIELD_MANAGER: &str = "egapp-controller";
 /// written by anything but an apply, no later apply could drop.
 pub const REPAIRER: &str = "egapp-repair";
 
+/// Field manager that has a Deployment's replicas between the operator and an autoscaler.
+pub const HANDOVER: &str = "egapp-handover";
+
 /// Value of the label `app.kubernetes.io/managed-by`.
 pub const MANAGED_BY: &str = "pe-app";
 
@@ -29,6 +32,10 @@ pub const RESTARTED_AT: &str = "egplatform.platform.evillgenius.com/restarted-at
 /// Annotation on a child: digest of the fields that were applied. It differs from the digest of what is wanted when a
 /// field is no longer wanted, which a comparison of the wanted fields alone cannot see.
 pub const APPLIED_DIGEST: &str = "egplatform.platform.evillgenius.com/applied-digest";
+
+/// Annotation on a Deployment: digest, in hexadecimal digits, of the pod template that was applied. Where it differs from
+/// that of the wanted one, the pods would be replaced.
+pub const APPLIED_TEMPLATE: &str = "egplatform.platform.evillgenius.com/applied-template";
 
 /// Annotation on a Deployment: revision, in hexadecimal digits, of the platform whose change reached it in turn while its
 /// app was Ready. An app that carries the present one and is not Ready says something about the change.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 
@@ -19,6 +20,10 @@ pub struct Observed {
     pub service: Seen<Service>,
     /// Limits their voluntary disruption.
     pub disruption_budget: Seen<PodDisruptionBudget>,
+    /// Decides on the number of pods.
+    pub autoscaler: Seen<HorizontalPodAutoscaler>,
+    /// Names of other autoscalers that scale the Deployment.
+    pub scaled_by: Vec<Box<str>>,
     /// Names of the live pods, sorted; none while the Deployment is somebody else's.
     pub pods: Vec<Box<str>>,
     /// What troubles them.
@@ -62,14 +67,23 @@ pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
         }
     };
     let (service, disruption_budget) = (Seen::find(caches, key, uid), Seen::find(caches, key, uid));
-    Observed { deployment, service, disruption_budget, pods, troubles }
+    let autoscaler: Seen<HorizontalPodAutoscaler> = Seen::find(caches, key, uid);
+    let is_own = matches!(autoscaler.ownership, Ownership::Ours | Ownership::Terminating | Ownership::Orphan);
+    let mut scaled_by = caches.aims.of(key);
+    scaled_by.retain(|name| !(is_own && **name == *key.name()));
+    Observed { deployment, service, disruption_budget, autoscaler, scaled_by, pods, troubles }
 }
 
 impl Observed {
     /// A number for each kind that changes with every field of the live object that may be compared.
     #[must_use]
-    pub fn digests(&self) -> [u64; 3] {
-        [self.deployment.digest(), self.service.digest(), self.disruption_budget.digest()]
+    pub fn digests(&self) -> [u64; 4] {
+        [
+            self.deployment.digest(),
+            self.service.digest(),
+            self.disruption_budget.digest(),
+            self.autoscaler.digest(),
+        ]
     }
 }
 

@@ -23,6 +23,7 @@ pub fn rules() -> Vec<PolicyRule> {
         // Children that an app no longer wants are deleted by the controller itself.
         rule("", "services", &["create", "delete", "list", "patch", "watch"]),
         rule("policy", "poddisruptionbudgets", &["create", "delete", "list", "patch", "watch"]),
+        rule("autoscaling", "horizontalpodautoscalers", &["create", "delete", "list", "patch", "watch"]),
         rule("", "pods", &["list", "watch"]),
         // `patch` counts the repetitions of an event.
         rule("events.k8s.io", "events", &["create", "patch"]),

@@ -18,6 +18,7 @@ use super::error::{Disposition, Error};
 use super::memory::Memory;
 use super::news;
 use super::observe::{Observed, Ownership, observe};
+use super::replicas::Scaling;
 use super::report::write_status;
 use super::status::{MadeOf, Outcome, status};
 use super::turns::Standing;
@@ -143,7 +144,9 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
     let subject = Subject { app, observed: &observed, revision };
     let is_at_rest = app.spec.suspend || memory.is_in_sync(app, revision, &observed);
-    let mut children = workload.as_ref().ok().filter(|_| !is_at_rest).map(desired);
+    let scaling = Scaling::of(&app.spec, &observed);
+    let wanted = workload.as_ref().ok().filter(|_| !is_at_rest);
+    let mut children = wanted.map(|workload| desired(workload, scaling.replicas));
     let turn = ctx.turns.turn(key, revision);
     let author = match &workload {
         Ok(_) if is_at_rest => turn.map_or(Author::User, Author::PlatformNow),
@@ -168,7 +171,8 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     }
     memory.failure.clear();
     subject.mark(&mut children, author, memory);
-    let applied = apply(&ctx.cluster, key, children, &observed, memory).await;
+    let applied = apply(&ctx.cluster, key, (children, scaling.autoscaler), &observed, memory).await;
+    memory.is_yielding = !observed.scaled_by.is_empty();
     memory.in_sync = applied.is_in_sync().then_some((generation, revision));
     memory.edit = memory.edit.filter(|_| memory.in_sync.is_none());
     memory.is_rolling |= news::rolls(&applied.0);
@@ -215,8 +219,12 @@ async fn confirm(
     memory: &Memory,
 ) -> Result<bool, Error> {
     let reported = app.status.as_ref().and_then(|status| status.observed_generation);
-    let ownerships =
-        [&observed.deployment.ownership, &observed.service.ownership, &observed.disruption_budget.ownership];
+    let ownerships = [
+        &observed.deployment.ownership,
+        &observed.service.ownership,
+        &observed.disruption_budget.ownership,
+        &observed.autoscaler.ownership,
+    ];
     let is_unmade = reported == app.metadata.generation && observed.deployment.ownership == Ownership::Absent;
     let was_there = is_unmade || memory.has_lost(observed);
     let is_left_over = ownerships.contains(&&Ownership::Orphan);

@@ -23,13 +23,21 @@ pub enum Kind {
     Services,
     /// Likewise.
     DisruptionBudgets,
+    /// Likewise.
+    Autoscalers,
     /// What Deployments are made of.
     Pods,
 }
 
 impl Kind {
-    const ALL: [Self; 5] =
-        [Self::Egapps, Self::Deployments, Self::Services, Self::DisruptionBudgets, Self::Pods];
+    const ALL: [Self; 6] = [
+        Self::Egapps,
+        Self::Deployments,
+        Self::Services,
+        Self::DisruptionBudgets,
+        Self::Autoscalers,
+        Self::Pods,
+    ];
 
     /// Its name in metrics.
     #[must_use]
@@ -39,6 +47,7 @@ impl Kind {
             Self::Deployments => "Deployment",
             Self::Services => "Service",
             Self::DisruptionBudgets => "PodDisruptionBudget",
+            Self::Autoscalers => "HorizontalPodAutoscaler",
             Self::Pods => "Pod",
         }
     }
@@ -51,6 +60,7 @@ impl Kind {
             Self::Deployments => "Deployments",
             Self::Services => "Services",
             Self::DisruptionBudgets => "PodDisruptionBudgets",
+            Self::Autoscalers => "HorizontalPodAutoscalers",
             Self::Pods => "pods",
         }
     }

@@ -40,7 +40,7 @@ fn area(namespace: &str) -> Area {
 fn an_area_is_complete_with_its_last_kind_and_that_is_news_once() {
     let Fixture { sync, .. } = watching("a,b");
     let news: Vec<_> = Kind::ALL.iter().map(|kind| sync.listed(&area("a"), *kind)).collect();
-    assert_eq!(news, [false, false, false, false, true]);
+    assert_eq!(news, [false, false, false, false, false, true]);
     assert_eq!((sync.sight("a"), sync.sight("b")), (Sight::Complete, Sight::Awaited));
     assert!(!sync.listed(&area("a"), Kind::Pods), "a later list is no news");
     assert_eq!(sync.sight("elsewhere"), Sight::Awaited, "nothing is known of what is not watched");
@@ -75,13 +75,13 @@ fn a_refused_namespace_beside_a_complete_one_does_not_keep_the_process_unready()
     two.list_all("a");
     assert_eq!(
         two.gate(),
-        "[-]caches-synced failed: namespace b: not listed yet: EGApps, Deployments, Services, PodDisruptionBudgets, pods"
+        "[-]caches-synced failed: namespace b: not listed yet: EGApps, Deployments, Services, PodDisruptionBudgets, HorizontalPodAutoscalers, pods"
     );
     two.refuse_all("b");
     assert_eq!(
         two.gate(),
         "[+]caches-synced ok, degraded: namespace b: not allowed to list or watch: EGApps, Deployments, Services, \
-         PodDisruptionBudgets, pods"
+         PodDisruptionBudgets, HorizontalPodAutoscalers, pods"
     );
     two.sync.listed(&area("b"), Kind::Egapps);
     two.list_all("b");

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::{join, join_all, join5};
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::runtime::watcher::{self, Event};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::cluster::{AppEntry, AppView, Caches, ChildKind, Live, PodView, View};
+use super::cluster::{Aim, AppEntry, AppView, Caches, ChildKind, Live, PodView, View};
 use super::context::Context;
 use super::sync::{Kind, Sight};
 use crate::controller::key::ObjectKey;
@@ -78,7 +79,8 @@ impl Watches {
         let deployments = self.children::<Deployment>(Kind::Deployments, area, stop);
         let services = self.children::<Service>(Kind::Services, area, stop);
         let budgets = self.children::<PodDisruptionBudget>(Kind::DisruptionBudgets, area, stop);
-        join5(apps, pods, deployments, services, budgets).await;
+        let autoscalers = self.autoscalers(area, stop);
+        join5(apps, pods, deployments, services, join(budgets, autoscalers)).await;
     }
 
     /// All objects of a kind of child, foreign ones too: a name that is taken must be seen before it is written to.
@@ -88,6 +90,22 @@ impl Watches {
             watcher::Config::default(),
             self.metrics.watch(kind.name()),
             self.observer(kind, area, |caches, event| K::store(caches).handle(map_event(event, Live::from))),
+            stop.clone(),
+        )
+        .await;
+    }
+
+    /// Like [`children`](Self::children); and what an autoscaler scales is told of it, too.
+    async fn autoscalers(&self, area: &Area, stop: &CancellationToken) {
+        watch_loop::run::<View<HorizontalPodAutoscaler>>(
+            area.api(self.ctx.cluster.client()),
+            watcher::Config::default(),
+            self.metrics.watch(Kind::Autoscalers.name()),
+            self.observer(Kind::Autoscalers, area, |caches, event| {
+                let mut touched = caches.aims.handle(aims(&event));
+                touched.extend(caches.autoscalers.handle(map_event(event, Live::from)));
+                touched
+            }),
             stop.clone(),
         )
         .await;
@@ -193,6 +211,16 @@ impl<K, H: Fn(&Caches, Event<K>) -> Vec<ObjectKey> + Send> Observer<K> for KindO
 /// The API server's sentence, or what became of the connection.
 fn cause(error: &watcher::Error) -> String {
     status_of(error).map_or_else(|| Chain(error).to_string(), |status| status.message.clone())
+}
+
+fn aims(event: &Event<View<HorizontalPodAutoscaler>>) -> Event<Aim> {
+    match event {
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(object.aim()),
+        Event::InitDone => Event::InitDone,
+        Event::Apply(object) => Event::Apply(object.aim()),
+        Event::Delete(object) => Event::Delete(object.aim()),
+    }
 }
 
 fn map_event<K, V>(event: Event<K>, map: impl FnOnce(K) -> V) -> Event<V> {

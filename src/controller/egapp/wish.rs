@@ -41,6 +41,12 @@ impl<K: ChildKind + Serialize> Wish<K> {
         &self.child
     }
 
+    /// See [`ChildKind::hand_over`].
+    #[must_use]
+    pub fn hand_over(&self, live: &Live<K>) -> Option<i32> {
+        K::hand_over(&self.child, live)
+    }
+
     /// The parts that the live object is compared in: identity is what found it.
     #[must_use]
     pub fn comparable(&self) -> Comparable {
@@ -91,9 +97,8 @@ pub fn is_applied<K: ChildKind>(digest: u64, live: &Live<K>) -> bool {
     live.details.as_ref().is_some_and(|details| details.applied == digest)
 }
 
-/// The digest of a wish for a child, which carries it in an annotation; see [`Details`](super::cluster::Details).
-#[must_use]
-pub fn digest_of<K: ChildKind>(child: &K) -> u64 {
+/// The digest of a wish for a child, which carries it in an annotation.
+fn digest_of<K: ChildKind>(child: &K) -> u64 {
     let annotations = child.meta().annotations.as_ref();
     let digest = annotations.and_then(|annotations| annotations.get(names::APPLIED_DIGEST));
     fnv1a(digest.map_or("", String::as_str).as_bytes())

@@ -14,6 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Caches;
+use super::managers::Managers;
 use crate::controller::egapp::names;
 use crate::controller::key::ObjectKey;
 use crate::controller::slim;
@@ -34,11 +35,21 @@ pub trait ChildKind:
     /// The kind in a sentence: `Deployment`.
     const TITLE: &'static str;
 
-    /// `spec.selector` of an object that selects exactly the pods with these labels.
-    fn selector(labels: BTreeMap<String, String>) -> Value;
+    /// The field of the spec that says which app the object serves.
+    const SELECTION: &'static str;
+
+    /// What that field says in an object that serves exactly the app of that name.
+    fn selection(app: &str) -> Value;
 
     /// The local copies of this kind.
     fn store(caches: &Caches) -> &Store<Live<Self>>;
+
+    /// The number of replicas that must have another owner before `wanted`, which does not name it, is applied over
+    /// `live`: a field whose only owner drops it goes back to its default.
+    #[must_use]
+    fn hand_over(_wanted: &Self, _live: &Live<Self>) -> Option<i32> {
+        None
+    }
 }
 
 /// A child as it is decoded: no managed fields, and the spec as the text that came. Most events change no spec, and a
@@ -46,8 +57,8 @@ pub trait ChildKind:
 #[derive(Clone, Debug, Deserialize)]
 #[serde(bound = "")]
 pub struct View<K: ChildKind> {
-    #[serde(deserialize_with = "slim::metadata")]
-    metadata: ObjectMeta,
+    #[serde(deserialize_with = "slim::metadata_with")]
+    metadata: (ObjectMeta, Option<Managers>),
     spec: Option<Box<RawValue>>,
     status: Option<K::Status>,
 }
@@ -69,10 +80,17 @@ impl<K: ChildKind> Resource for View<K> {
         K::plural(&())
     }
     fn meta(&self) -> &ObjectMeta {
-        &self.metadata
+        &self.metadata.0
     }
     fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
+        &mut self.metadata.0
+    }
+}
+
+impl<K: ChildKind> View<K> {
+    /// The spec, decoded; `None` where there is none, or none of that type.
+    pub(super) fn spec<S: DeserializeOwned>(&self) -> Option<S> {
+        self.spec.as_deref().and_then(|spec| serde_json::from_str(spec.get()).ok())
     }
 }
 
@@ -114,8 +132,12 @@ pub struct Details<S> {
     /// A number that changes with every field that may be compared, and when deletion begins. `metadata.generation` would not do: a Deployment's
     /// grows with any annotation, and the Deployment controller writes some.
     pub digest: u64,
+    /// Whether our own field manager owns `spec.replicas`.
+    pub owns_replicas: bool,
     /// Digest of the wish that was applied last, see [`names::APPLIED_DIGEST`]; 0 for none.
     pub applied: u64,
+    /// Digest of the pod template that was applied last, see [`names::APPLIED_TEMPLATE`]; 0 for none.
+    pub template: u64,
     /// See [`names::PLATFORM_CHANGE`].
     pub change: Option<u64>,
     /// JSON of `{metadata: {labels, annotations, ownerReferences}, spec}`. Text takes a tenth of the tree's memory,
@@ -125,7 +147,7 @@ pub struct Details<S> {
 
 impl<K: ChildKind> From<View<K>> for Live<K> {
     fn from(view: View<K>) -> Self {
-        let View { metadata, spec, status } = view;
+        let View { metadata: (metadata, managers), spec, status } = view;
         let key = ObjectKey::of(&metadata);
         let controller = controller_of(&metadata);
         let label = metadata.labels.as_ref().and_then(|labels| labels.get(labels::EGAPP));
@@ -137,7 +159,12 @@ impl<K: ChildKind> From<View<K>> for Live<K> {
             uid: metadata.uid.clone().unwrap_or_default().into(),
             details: is_candidate.then(|| {
                 let is_orphan = controller.is_none() && selects::<K>(spec.as_deref(), key.name());
-                Box::new(Details::new(&metadata, spec.as_deref(), is_orphan, state))
+                let owns_replicas = managers.is_some_and(|managers| managers.own_replicas());
+                Box::new(Details {
+                    is_orphan,
+                    owns_replicas,
+                    ..Details::new(&metadata, spec.as_deref(), state)
+                })
             }),
             controller,
             key,
@@ -161,7 +188,7 @@ struct ComparableMeta<'a> {
 }
 
 impl<S> Details<S> {
-    fn new(metadata: &ObjectMeta, spec: Option<&RawValue>, is_orphan: bool, state: S) -> Self {
+    fn new(metadata: &ObjectMeta, spec: Option<&RawValue>, state: S) -> Self {
         let annotation = |name: &str| metadata.annotations.as_ref()?.get(name).map(String::as_str);
         let annotations = metadata.annotations.iter().flatten().filter(|(name, _)| is_ours(name));
         let metadata_part = ComparableMeta {
@@ -176,13 +203,29 @@ impl<S> Details<S> {
         Self {
             generation: metadata.generation.unwrap_or(0),
             is_terminating,
-            is_orphan,
+            is_orphan: false,
             state,
             digest: if is_terminating { !digest } else { digest },
+            owns_replicas: false,
             applied: annotation(names::APPLIED_DIGEST).map_or(0, |applied| fnv1a(applied.as_bytes())),
-            change: annotation(names::PLATFORM_CHANGE).and_then(|text| u64::from_str_radix(text, 16).ok()),
+            template: annotation(names::APPLIED_TEMPLATE).and_then(hexadecimal).unwrap_or(0),
+            change: annotation(names::PLATFORM_CHANGE).and_then(hexadecimal),
             comparable: comparable.into(),
         }
+    }
+
+    /// `spec.replicas`, of kinds that have it. Read anew each time: it is asked for rarely.
+    #[must_use]
+    pub fn replicas(&self) -> Option<i32> {
+        #[derive(Deserialize)]
+        struct Object {
+            spec: Spec,
+        }
+        #[derive(Deserialize)]
+        struct Spec {
+            replicas: Option<i32>,
+        }
+        serde_json::from_str(&self.comparable).ok().and_then(|Object { spec }| spec.replicas)
     }
 
     /// The fields that may be compared with desired ones.
@@ -216,14 +259,14 @@ impl<K: ChildKind> Versioned for Live<K> {
     }
 }
 
-/// Whether a child's spec selects exactly the pods of the EGApp `name`.
+/// Whether a child's spec serves exactly the EGApp `name`.
 fn selects<K: ChildKind>(spec: Option<&RawValue>, name: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Selecting {
-        selector: Value,
-    }
-    spec.and_then(|spec| serde_json::from_str(spec.get()).ok())
-        .is_some_and(|Selecting { selector }| selector == K::selector(names::selector(name)))
+    let spec: Option<BTreeMap<String, Value>> = spec.and_then(|spec| serde_json::from_str(spec.get()).ok());
+    spec.is_some_and(|spec| spec.get(K::SELECTION) == Some(&K::selection(name)))
+}
+
+fn hexadecimal(text: &str) -> Option<u64> {
+    u64::from_str_radix(text, 16).ok()
 }
 
 fn controller_of(metadata: &ObjectMeta) -> Option<Controller> {

@@ -1,14 +1,15 @@
 //! The kinds of children, and what of their status matters. Pure.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Caches, ChildKind, Live};
+use crate::controller::egapp::desired::autoscaler;
+use crate::controller::egapp::names;
 use crate::controller::store::Store;
 
 impl ChildKind for Deployment {
@@ -16,12 +17,20 @@ impl ChildKind for Deployment {
     type State = DeploymentState;
     const TITLE: &'static str = "Deployment";
 
-    fn selector(labels: BTreeMap<String, String>) -> Value {
-        json!({ "matchLabels": labels })
+    const SELECTION: &'static str = "selector";
+
+    fn selection(app: &str) -> Value {
+        json!({ "matchLabels": names::selector(app) })
     }
 
     fn store(caches: &Caches) -> &Store<Live<Self>> {
         &caches.deployments
+    }
+
+    fn hand_over(wanted: &Self, live: &Live<Self>) -> Option<i32> {
+        let live =
+            live.details.as_ref().filter(|live| live.owns_replicas && wanted.spec.replicas.is_none())?;
+        live.replicas()
     }
 }
 
@@ -30,8 +39,10 @@ impl ChildKind for Service {
     type State = Unread;
     const TITLE: &'static str = "Service";
 
-    fn selector(labels: BTreeMap<String, String>) -> Value {
-        json!(labels)
+    const SELECTION: &'static str = "selector";
+
+    fn selection(app: &str) -> Value {
+        json!(names::selector(app))
     }
 
     fn store(caches: &Caches) -> &Store<Live<Self>> {
@@ -44,12 +55,29 @@ impl ChildKind for PodDisruptionBudget {
     type State = Unread;
     const TITLE: &'static str = "PodDisruptionBudget";
 
-    fn selector(labels: BTreeMap<String, String>) -> Value {
-        json!({ "matchLabels": labels })
+    const SELECTION: &'static str = "selector";
+
+    fn selection(app: &str) -> Value {
+        json!({ "matchLabels": names::selector(app) })
     }
 
     fn store(caches: &Caches) -> &Store<Live<Self>> {
         &caches.disruption_budgets
+    }
+}
+
+impl ChildKind for HorizontalPodAutoscaler {
+    type Status = Unread;
+    type State = Unread;
+    const TITLE: &'static str = "HorizontalPodAutoscaler";
+    const SELECTION: &'static str = "scaleTargetRef";
+
+    fn selection(app: &str) -> Value {
+        json!(autoscaler::target(app))
+    }
+
+    fn store(caches: &Caches) -> &Store<Live<Self>> {
+        &caches.autoscalers
     }
 }
 

@@ -1,8 +1,10 @@
 //! The controller's view of the cluster: local copies to read from, and the client to write with.
 
 mod apps;
+mod autoscalers;
 mod children;
 mod kinds;
+mod managers;
 mod pod_view;
 mod pods;
 mod trouble;
@@ -14,12 +16,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::error::{Call, Disposition, Error};
 use super::names;
@@ -30,6 +33,7 @@ use crate::controller::store::Store;
 use crate::telemetry::DenialMetrics;
 
 pub use apps::{AppEntry, AppView, Undecodable};
+pub use autoscalers::{Aim, Autoscalers};
 pub use children::{ChildKind, Controller, Details, Live, View};
 pub use kinds::DeploymentState;
 pub use pod_view::PodView;
@@ -51,6 +55,10 @@ pub struct Caches {
     pub services: Store<Live<Service>>,
     /// Every PodDisruptionBudget, likewise.
     pub disruption_budgets: Store<Live<PodDisruptionBudget>>,
+    /// Every HorizontalPodAutoscaler, likewise.
+    pub autoscalers: Store<Live<HorizontalPodAutoscaler>>,
+    /// What each of those scales.
+    pub aims: Autoscalers,
     /// The live pods of every EGApp.
     pub pods: PodIndex,
 }
@@ -123,6 +131,30 @@ impl Cluster {
         match serde_json::from_value(operations) {
             Ok(operations) => self.patch_child(call, key, &params, &Patch::<()>::Json(operations)).await,
             Err(source) => Err(Error::Call { call, source: Box::new(kube::Error::SerdeError(source)) }),
+        }
+    }
+
+    /// Makes [`names::HANDOVER`] an owner of a child's replicas, `replicas` of which there are. Not forced: where somebody
+    /// else has changed them since, they have an owner.
+    ///
+    /// # Errors
+    /// When the API server refuses for another reason, or does not answer.
+    pub async fn hand_over<K: ChildKind>(
+        &self,
+        key: &ObjectKey,
+        child: &Live<K>,
+        replicas: i32,
+    ) -> Result<(), Error> {
+        let object = json!({
+            "apiVersion": K::api_version(&()),
+            "kind": K::kind(&()),
+            "metadata": { "uid": &*child.uid },
+            "spec": { "replicas": replicas },
+        });
+        let (call, params) = (Call::new("hand over", K::TITLE, key), PatchParams::apply(names::HANDOVER));
+        match self.patch_child::<K, _>(call, key, &params, &Patch::Apply(object)).await {
+            Err(error) if !error.is_conflict() => Err(error),
+            Ok(_) | Err(_) => Ok(()),
         }
     }
 

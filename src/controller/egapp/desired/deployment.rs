@@ -4,6 +4,7 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy,
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::super::names;
+use super::super::replicas::Replicas;
 use super::super::validate::Workload;
 use super::{metadata, pod};
 
@@ -11,12 +12,15 @@ use super::{metadata, pod};
 const REVISION_HISTORY_LIMIT: i32 = 5;
 
 /// The Deployment of a workload.
-pub(super) fn desired_deployment(workload: &Workload<'_>) -> Deployment {
+pub(super) fn desired_deployment(workload: &Workload<'_>, replicas: Replicas) -> Deployment {
     let policy = &workload.policy;
     Deployment {
         metadata: metadata(workload),
         spec: DeploymentSpec {
-            replicas: Some(workload.spec.replica_count),
+            replicas: match replicas {
+                Replicas::Ours(count) => Some(count),
+                Replicas::Autoscaled => None,
+            },
             // Owned also where it is 0: one of somebody else's above our deadline would make every apply invalid.
             min_ready_seconds: Some(policy.min_ready_seconds),
             progress_deadline_seconds: Some(policy.progress_deadline_seconds),

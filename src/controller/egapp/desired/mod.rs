@@ -1,5 +1,6 @@
 //! Step `desired`: a [`Workload`] becomes the children it is made of. Total and pure.
 
+pub(super) mod autoscaler;
 mod container;
 mod deployment;
 mod disruption_budget;
@@ -10,6 +11,7 @@ mod probes;
 mod service;
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::Resource;
@@ -17,6 +19,7 @@ use kube::core::ObjectMeta;
 use serde::Serialize;
 
 use super::names;
+use super::replicas::Replicas;
 use super::validate::Workload;
 use crate::hash::fnv1a;
 
@@ -30,15 +33,31 @@ pub struct Children {
     pub service: Option<Box<Service>>,
     /// Limits their voluntary disruption.
     pub disruption_budget: Option<Box<PodDisruptionBudget>>,
+    /// Decides on the number of pods.
+    pub autoscaler: Option<Box<HorizontalPodAutoscaler>>,
 }
 
-/// The children of a workload.
+impl Children {
+    /// Digest of the pod template, as the Deployment carries it.
+    #[must_use]
+    pub fn template(&self) -> Option<u64> {
+        let digest = self.deployment.metadata.annotations.as_ref()?.get(names::APPLIED_TEMPLATE)?;
+        u64::from_str_radix(digest, 16).ok()
+    }
+}
+
+/// The children of a workload whose replicas are decided on so.
 #[must_use]
-pub fn desired(workload: &Workload<'_>) -> Children {
+pub fn desired(workload: &Workload<'_>, replicas: Replicas) -> Children {
+    let mut deployment = deployment::desired_deployment(workload, replicas);
+    let template = format!("{:016x}", digest(&deployment.spec.template));
+    deployment.metadata.annotations =
+        Some([(names::APPLIED_TEMPLATE.to_owned(), template)].into_iter().collect());
     Children {
-        deployment: Box::new(stamped(deployment::desired_deployment(workload))),
+        deployment: Box::new(stamped(deployment)),
         service: service::desired_service(workload).map(stamped).map(Box::new),
         disruption_budget: disruption_budget::desired_disruption_budget(workload).map(stamped).map(Box::new),
+        autoscaler: autoscaler::desired_autoscaler(workload).map(stamped).map(Box::new),
     }
 }
 
@@ -55,9 +74,12 @@ fn metadata(workload: &Workload<'_>) -> ObjectMeta {
 
 /// Adds the digest of everything the child says.
 fn stamped<K: Resource + Serialize>(mut child: K) -> K {
-    // The types of the Kubernetes API always serialise; an empty text would only make every comparison differ.
-    let digest = fnv1a(serde_json::to_string(&child).unwrap_or_default().as_bytes());
-    let annotation = (names::APPLIED_DIGEST.to_owned(), format!("{digest:016x}"));
+    let annotation = (names::APPLIED_DIGEST.to_owned(), format!("{:016x}", digest(&child)));
     child.meta_mut().annotations.get_or_insert_default().extend([annotation]);
     child
+}
+
+/// The types of the Kubernetes API always serialise; an empty text would only make every comparison differ.
+fn digest(part: &impl Serialize) -> u64 {
+    fnv1a(serde_json::to_string(part).unwrap_or_default().as_bytes())
 }

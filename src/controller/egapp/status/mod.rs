@@ -11,11 +11,12 @@ use k8s_openapi::jiff::Timestamp;
 
 use self::conditions::{Available, Wanted, condition, conditions, whole_seconds};
 use self::rollout::Rollout;
-use self::summary::{Kind, Said, Summary, summarize};
+use self::summary::{Kind, Said, Scaled, Summary, summarize};
 use super::cluster::Undecodable;
 use super::error::Error;
 use super::names;
 use super::observe::Observed;
+use super::replicas::{Replicas, Scaling};
 use super::validate::Image;
 use egapp_api::v1alpha1::{
     ConditionStatus, ConditionType, EGApp, EGAppStatus, EffectiveResources, LastFailure, MAX_LISTED_PODS,
@@ -98,9 +99,12 @@ pub fn status(
     outcome: Outcome<'_>,
     now: Timestamp,
 ) -> Verdict {
-    let (name, desired) = (app.metadata.name.as_deref().unwrap_or_default(), app.spec.replica_count);
+    let name = app.metadata.name.as_deref().unwrap_or_default();
+    let scaling = Scaling::of(&app.spec, observed);
+    let desired = scaling.desired(observed);
     let rollout = Rollout::of(observed, name, desired);
-    let summary = summarize(app, outcome, &rollout, made_of, now);
+    let scaled = Scaled { desired, by: scaler(name, scaling, observed) };
+    let summary = summarize((app, &scaled), outcome, &rollout, made_of, now);
     let previous = app.status.as_ref();
     let listed = observed.pods.iter().take(MAX_LISTED_PODS).map(ToString::to_string).collect();
     let omitted = observed.pods.len().saturating_sub(MAX_LISTED_PODS);
@@ -134,6 +138,15 @@ pub fn status(
         urgency,
         is_failing: summary.kind == Kind::Failing,
         changes_in: rollout.changes_in(now),
+    }
+}
+
+/// The autoscaler that decides on the replicas, if one does.
+fn scaler<'a>(name: &'a str, scaling: Scaling, observed: &'a Observed) -> Option<&'a str> {
+    match (scaling.replicas, observed.scaled_by.first()) {
+        (Replicas::Ours(_), _) => None,
+        (Replicas::Autoscaled, Some(other)) => Some(other),
+        (Replicas::Autoscaled, None) => Some(name),
     }
 }
 

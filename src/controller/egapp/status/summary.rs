@@ -40,9 +40,16 @@ pub(super) enum Kind {
     Resting,
 }
 
+/// How many replicas are wanted.
+pub(super) struct Scaled<'a> {
+    pub(super) desired: i32,
+    /// Name of the autoscaler that says so, if one does.
+    pub(super) by: Option<&'a str>,
+}
+
 /// Sums up a pass and what exists.
 pub(super) fn summarize(
-    app: &EGApp,
+    (app, scaled): (&EGApp, &Scaled<'_>),
     outcome: Outcome<'_>,
     rollout: &Rollout<'_>,
     made_of: Option<&MadeOf>,
@@ -67,9 +74,7 @@ pub(super) fn summarize(
         },
         Outcome::InSync => match rollout.blocker(name, now) {
             Some(said) => blocked(said, rollout),
-            None if rollout.is_complete() => {
-                going(ConditionStatus::True, done(made_of, app.spec.replica_count))
-            }
+            None if rollout.is_complete() => going(ConditionStatus::True, done(made_of, scaled)),
             None if rollout.progress == Progress::GivenUp => blocked(past_deadline(), rollout),
             None => going(ConditionStatus::False, rolling_out(rollout)),
         },
@@ -146,7 +151,17 @@ fn waiting_for(kind: &str) -> Said {
     Said::new(Reason::RollingOut, format!("waiting for the former {kind} of this name to be gone"))
 }
 
-fn done(made_of: Option<&MadeOf>, desired: i32) -> Said {
+fn done(made_of: Option<&MadeOf>, scaled: &Scaled<'_>) -> Said {
+    let mut said = done_with(made_of, scaled.desired);
+    if let Some(by) = scaled.by {
+        said.message.push_str("; HorizontalPodAutoscaler ");
+        said.message.push_str(by);
+        said.message.push_str(" decides how many there are");
+    }
+    said
+}
+
+fn done_with(made_of: Option<&MadeOf>, desired: i32) -> Said {
     match made_of.map(|made_of| &made_of.image) {
         _ if desired == 0 => {
             Said::new(Reason::ScaledToZero, "scaled to zero: no replica is wanted, and none runs")

@@ -1,0 +1,55 @@
+//! Autoscalers that somebody else makes.
+
+use serde_json::json;
+
+use crate::support::App;
+use crate::support::operator::requests_when_quiet;
+use crate::{Counts, cluster, ready_with, small, until_autoscalers};
+
+#[tokio::test]
+async fn somebody_elses_autoscaler_of_the_deployment_is_given_way_to_and_named() {
+    let cluster = cluster().await;
+    let app = App::ready(cluster, "web", &small(1)).await;
+    let counts = Counts::begin(&app);
+    app.kubectl(&["autoscale", "deployment", "web", "--name=theirs", "--min=3", "--max=5"]).await;
+    let message = ready_with(&app, 3).await;
+    assert!(message.ends_with("HorizontalPodAutoscaler theirs decides how many there are"), "{message}");
+    let mark = cluster.audit_mark().unwrap();
+    app.patch(&json!({ "spec": { "autoscaling": { "maxReplicas": 4 } } })).await;
+    let writes = requests_when_quiet(cluster, mark).await.namespace(&app.namespace).writes();
+    assert_eq!(writes.resource("horizontalpodautoscalers").count(), 0, "two would switch each other off");
+    until_autoscalers(&app, &["theirs"]).await;
+    app.kubectl(&["delete", "horizontalpodautoscaler", "theirs"]).await;
+    until_autoscalers(&app, &["web"]).await;
+    ready_with(&app, 3).await;
+    counts.were(&[1, 3]).await;
+    app.patch(&json!({ "spec": { "autoscaling": null } })).await;
+    ready_with(&app, 1).await;
+    counts.were(&[1, 3, 1]).await;
+}
+
+#[tokio::test]
+async fn without_one_any_more_the_replicas_are_the_operators_again() {
+    let app = App::ready(cluster().await, "web", &small(1)).await;
+    let counts = Counts::begin(&app);
+    app.kubectl(&["autoscale", "deployment", "web", "--min=2", "--max=5"]).await;
+    let message = ready_with(&app, 2).await;
+    assert!(message.contains("HorizontalPodAutoscaler web decides"), "one of the app's own name: {message}");
+    app.kubectl(&["delete", "horizontalpodautoscaler", "web"]).await;
+    ready_with(&app, 1).await;
+    counts.were(&[1, 2, 1]).await;
+}
+
+#[tokio::test]
+async fn an_autoscaler_of_the_egapp_itself_works_and_nobody_fights() {
+    let cluster = cluster().await;
+    let app = App::ready(cluster, "web", &small(1)).await;
+    let counts = Counts::begin(&app);
+    app.kubectl(&["autoscale", "egapp", "web", "--min=3", "--max=5"]).await;
+    ready_with(&app, 3).await;
+    assert_eq!(app.get().await["spec"]["replicaCount"], 3);
+    let mark = cluster.audit_mark().unwrap();
+    let writes = requests_when_quiet(cluster, mark).await.namespace(&app.namespace).writes();
+    assert_eq!(writes.count(), 0, "{writes:#?}");
+    counts.were(&[1, 3]).await;
+}
