@@ -62,7 +62,7 @@ async fn manager(cluster: &Cluster, name: &str, mount: &Mount) -> Operator {
 }
 
 /// Makes `count` apps of the smallest spec in each environment, and waits until they are Ready.
-async fn apps_in_each_environment<'a>(cluster: &'a Cluster, count: usize) -> App<'a> {
+async fn apps_in_each_environment(cluster: &Cluster, count: usize) -> App<'_> {
     let any = App::named(cluster, "any").await;
     let mut text = String::new();
     for environment in ENVIRONMENTS {

@@ -1,0 +1,186 @@
+//! The command line, in kubectl's words. Pure.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Shows what the operator makes of an EGApp, and why.
+#[derive(Debug, Parser)]
+#[command(name = "kubectl-egapp", bin_name = "kubectl egapp", version, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the objects that an EGApp becomes, without any cluster.
+    ///
+    /// Owner references and the annotations of the operator's own bookkeeping are left out: they exist only in a cluster.
+    /// The file is held to the schema of EGApps but for its CEL rules and patterns, which only a cluster checks.
+    #[command(after_help = RENDER)]
+    Render(Render),
+    /// Show what applying a file would change in the cluster: on its EGApps, and on the objects made of them.
+    ///
+    /// The API server is asked for each of them with a dry run, in which nothing is changed. Exits with 0 where nothing
+    /// differs, with 1 where something does, and with more than 1 where that cannot be told.
+    #[command(after_help = DIFF)]
+    Diff(Diff),
+    /// Tell where the image, the size, the replicas and the rest of an app come from, and what stands in its way.
+    #[command(after_help = EXPLAIN)]
+    Explain(Explain),
+    /// Restart the pods of an app, one after the other as in every rollout.
+    ///
+    /// With --wait it exits with 0 when the app is Ready again, and with 1 when it fails or the time is over.
+    #[command(after_help = RESTART)]
+    Restart(Restart),
+    /// Print a completion script for a shell.
+    #[command(after_help = "Example:\n  source <(kubectl egapp completion bash)")]
+    Completion {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+const RENDER: &str = "Examples:
+  kubectl egapp render -f app.yaml
+  kubectl egapp render -f app.yaml --platform-config platform.yaml -o json
+  cat app.yaml | kubectl egapp render -f -";
+const DIFF: &str = "Examples:
+  kubectl egapp diff -f app.yaml
+  kubectl egapp diff -f app.yaml --platform-config platform.yaml   # with another platform file as well";
+const EXPLAIN: &str = "Examples:
+  kubectl egapp explain web -n team
+  kubectl egapp explain web -o json";
+const RESTART: &str = "Example:
+  kubectl egapp restart web --wait --timeout 10m";
+
+#[derive(Debug, Args)]
+pub(crate) struct Render {
+    /// File with EGApps, or - for standard input.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) filename: PathBuf,
+    /// Platform file to go by [default: the built-in values].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) platform_config: Option<PathBuf>,
+    /// Namespace of EGApps that name none [default: default].
+    #[arg(short, long)]
+    pub(crate) namespace: Option<String>,
+    /// How to print.
+    #[arg(short, long, value_enum, default_value_t)]
+    pub(crate) output: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// File with EGApps, or - for standard input.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) filename: PathBuf,
+    /// Who applies the file, where server-side apply is used for it.
+    #[arg(long, value_name = "NAME", default_value = "kubectl")]
+    pub(crate) field_manager: String,
+    #[command(flatten)]
+    pub(crate) platform: PlatformSource,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterChoice,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// Name of the EGApp.
+    pub(crate) name: String,
+    /// Print it for machines.
+    #[arg(short, long, value_enum)]
+    pub(crate) output: Option<Format>,
+    #[command(flatten)]
+    pub(crate) platform: PlatformSource,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterChoice,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Restart {
+    /// Name of the EGApp.
+    pub(crate) name: String,
+    /// Follow the rollout until it ends.
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// How long to wait at most, as in 90s, 5m or 1h.
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterChoice,
+}
+
+/// Where the platform file is.
+#[derive(Debug, Args)]
+pub(crate) struct PlatformSource {
+    /// Platform file to go by [default: the installed one].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) platform_config: Option<PathBuf>,
+    /// Namespace in which the operator is installed.
+    #[arg(long, value_name = "NAMESPACE", default_value = "pe-app-system")]
+    pub(crate) operator_namespace: String,
+}
+
+/// Which cluster, and where in it.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterChoice {
+    /// Namespace of the app [default: that of the kubeconfig's context].
+    #[arg(short, long)]
+    pub(crate) namespace: Option<String>,
+    /// Context of the kubeconfig to use.
+    #[arg(long)]
+    pub(crate) context: Option<String>,
+    /// Kubeconfig to use [default: $KUBECONFIG, else ~/.kube/config].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+}
+
+/// How to print objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people who know Kubernetes.
+    #[default]
+    Yaml,
+    /// For programs.
+    Json,
+}
+
+/// Go's notation, of which one unit is enough.
+fn duration(text: &str) -> Result<Duration, String> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return Err("use a whole number with a unit, as in 90s, 5m or 1h".to_owned()),
+    };
+    let number = text.strip_suffix(unit).and_then(|number| number.parse::<u64>().ok());
+    let number = number.ok_or("use a whole number with a unit, as in 90s, 5m or 1h")?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "is too long".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn times_have_one_unit() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("5m"), Ok(Duration::from_mins(5)));
+        assert_eq!(duration("1h"), Ok(Duration::from_hours(1)));
+        for bad in ["", "5", "m", "5d", "1h30m", "-5s", "99999999999999999999s"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}

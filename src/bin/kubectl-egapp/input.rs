@@ -1,0 +1,140 @@
+//! EGApps from a file or from standard input. File I/O.
+
+use std::fs;
+use std::io::{Read as _, stdin};
+use std::path::Path;
+
+use egapp_api::v1alpha1::EGApp;
+use kube::Resource;
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::{output, schema};
+
+/// An EGApp as its author wrote it.
+pub(crate) struct Document {
+    /// What was written.
+    pub(crate) raw: Value,
+    /// The same with all defaults, and a namespace.
+    pub(crate) app: EGApp,
+}
+
+impl Document {
+    pub(crate) fn name(&self) -> &str {
+        self.app.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn namespace(&self) -> &str {
+        self.app.metadata.namespace.as_deref().unwrap_or_default()
+    }
+}
+
+/// Every EGApp of the file; those that name no namespace are of `namespace`.
+pub(crate) fn read(path: &Path, namespace: &str) -> Result<Vec<Document>, Error> {
+    let (origin, text) = if path == Path::new("-") {
+        let mut text = String::new();
+        let read = stdin().read_to_string(&mut text);
+        read.map_err(|source| Error::Read { path: "standard input".into(), source })?;
+        ("standard input".to_owned(), text)
+    } else {
+        let read = fs::read_to_string(path);
+        let text = read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+        (path.display().to_string(), text)
+    };
+    parse(&origin, &text, namespace)
+}
+
+fn parse(origin: &str, text: &str, namespace: &str) -> Result<Vec<Document>, Error> {
+    let options = serde_saphyr::options! { with_snippet: false };
+    let values: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)
+        .map_err(|error| Error::NotYaml { origin: origin.to_owned(), problem: error.to_string() })?;
+    let mut documents = Vec::new();
+    for (position, raw) in values.into_iter().filter(|value| !value.is_null()).enumerate() {
+        match kind(&raw) {
+            None => return Err(Error::NoObject { origin: origin.to_owned(), position: position + 1 }),
+            Some((version, kind)) if version == EGApp::api_version(&()) && kind == EGApp::kind(&()) => {
+                documents.push(document(origin, raw, namespace)?);
+            }
+            // What belongs to an app often stands beside it: ConfigMaps, Secrets.
+            Some((version, kind)) => {
+                output::note(&format!(
+                    "{origin}: document {}, {kind} of {version}, is left out",
+                    position + 1
+                ));
+            }
+        }
+    }
+    if documents.is_empty() {
+        return Err(Error::Empty { origin: origin.to_owned() });
+    }
+    Ok(documents)
+}
+
+/// The API version and kind of a document.
+fn kind(raw: &Value) -> Option<(&str, &str)> {
+    Some((raw.get("apiVersion")?.as_str()?, raw.get("kind")?.as_str()?))
+}
+
+fn document(origin: &str, raw: Value, namespace: &str) -> Result<Document, Error> {
+    let name = raw.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut problems = Vec::new();
+    if name.is_empty() {
+        problems.push("metadata.name is missing".to_owned());
+    }
+    let mut whole = raw.clone();
+    match whole.get_mut("spec") {
+        Some(spec) => schema::complete(spec, &schema::spec(), "spec", &mut problems),
+        None => problems.push("spec is missing".to_owned()),
+    }
+    let known = ["apiVersion", "kind", "metadata", "spec", "status"];
+    if let Some(fields) = whole.as_object_mut() {
+        let unknown = fields.keys().filter(|field| !known.contains(&field.as_str()));
+        problems.extend(
+            unknown.map(|field| format!("{field} is not a field; allowed here: {}", known.join(", "))),
+        );
+        fields.remove("status");
+    }
+    let invalid = |problems| Error::Invalid { origin: origin.to_owned(), name: name.clone(), problems };
+    if !problems.is_empty() {
+        return Err(invalid(problems));
+    }
+    let mut app: EGApp = serde_json::from_value(whole).map_err(|error| invalid(vec![error.to_string()]))?;
+    app.metadata.namespace.get_or_insert_with(|| namespace.to_owned());
+    Ok(Document { raw, app })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const APP: &str = "apiVersion: egplatform.platform.evillgenius.com/v1alpha1\nkind: EGApp\n";
+
+    fn problem(text: &str) -> String {
+        parse("app.yaml", text, "team").err().unwrap().to_string()
+    }
+
+    #[test]
+    fn several_documents_are_read_and_empty_ones_skipped() {
+        let spec = "spec: {framework: go, environment: dev}\n";
+        let text = format!(
+            "---\n{APP}metadata: {{name: a}}\n{spec}---\n---\n{APP}metadata: {{name: b, namespace: other}}\n{spec}"
+        );
+        let documents = parse("app.yaml", &text, "team").unwrap();
+        let names: Vec<_> = documents.iter().map(|one| (one.namespace(), one.name())).collect();
+        assert_eq!(names, [("team", "a"), ("other", "b")]);
+        assert_eq!(documents[0].raw["spec"].as_object().unwrap().len(), 2, "what was written stays as it is");
+    }
+
+    #[test]
+    fn what_is_no_egapp_is_named() {
+        let none = "app.yaml holds no EGApp of egplatform.platform.evillgenius.com/v1alpha1";
+        assert_eq!(problem(""), none);
+        assert_eq!(problem("apiVersion: apps/v1\nkind: Deployment\n"), none);
+        assert!(problem("a: [").starts_with("app.yaml is no YAML: "));
+        assert!(problem("just text").contains("document 1 is no Kubernetes object"));
+        assert!(problem(&format!("{APP}spec: {{framework: go}}\nspecc: 1")).ends_with(
+            "is not valid: metadata.name is missing; spec.environment is missing; specc is not a field; allowed here: \
+             apiVersion, kind, metadata, spec, status"
+        ));
+    }
+}

@@ -1,0 +1,98 @@
+//! What an apply would change.
+
+use serde_json::json;
+
+use crate::support::App;
+use crate::support::app::with_image;
+use crate::support::operator::requests_when_quiet;
+use crate::{cluster, manifest, through_kubectl};
+
+#[tokio::test]
+async fn an_unchanged_app_differs_in_nothing_and_nothing_is_written_by_asking() {
+    let cluster = cluster().await;
+    let mut spec = with_image(2);
+    spec["environment"] = json!("prod");
+    let app = App::ready(cluster, "web", &spec).await;
+    requests_when_quiet(cluster, cluster.audit_mark().unwrap()).await;
+    let before = app.get().await;
+    let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &spec));
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+    assert_eq!(app.get().await["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"]);
+}
+
+#[tokio::test]
+async fn a_changed_app_is_shown_with_all_that_becomes_of_it() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let mut spec = with_image(3);
+    spec["environment"] = json!("prod");
+    spec["service"] = json!({ "enabled": false });
+    let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &spec));
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    let of = |kind: &str, word: &str| format!("{word}: {kind} {}/web", app.namespace);
+    for line in [
+        format!("--- {}", of("EGApp", "live")),
+        format!("+++ {}", of("EGApp", "after")),
+        "-  replicaCount: 1".to_owned(),
+        "+  replicaCount: 3".to_owned(),
+        format!("+++ {}", of("Deployment", "after")),
+        "-  replicas: 1".to_owned(),
+        "+  replicas: 3".to_owned(),
+        "+  minReadySeconds: 10".to_owned(),
+        format!("--- {}", of("Service", "live")),
+        "+++ /dev/null".to_owned(),
+        format!("+++ {}", of("PodDisruptionBudget", "after")),
+        "+  maxUnavailable: 1".to_owned(),
+    ] {
+        assert!(ran.stdout.lines().any(|found| found == line), "{line} is not in\n{}", ran.stdout);
+    }
+    for noise in ["managedFields", "resourceVersion", "applied-digest", "uid"] {
+        assert!(!ran.stdout.contains(noise), "{noise}: {}", ran.stdout);
+    }
+    app.apply(&spec).await;
+    app.until_gone("services").await;
+    app.wait_ready().await;
+    let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &spec));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "what was shown has come to be");
+}
+
+#[tokio::test]
+async fn a_field_that_the_file_says_no_more_is_dropped_as_kubectl_apply_drops_it() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let without = json!({ "framework": "go", "environment": "dev" });
+    let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &without));
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stdout.contains("-  image: registry.example.com/team/web:1"), "{}", ran.stdout);
+}
+
+#[tokio::test]
+async fn a_new_app_is_shown_whole_and_replicas_in_other_hands_stay() {
+    let cluster = cluster().await;
+    let app = App::named(cluster, "web").await;
+    let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &with_image(1)));
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert_eq!(
+        ran.stdout.matches("--- /dev/null").count(),
+        3,
+        "EGApp, Deployment and Service: {}",
+        ran.stdout
+    );
+
+    app.apply(&with_image(4)).await;
+    app.wait_ready().await;
+    let mut spec = with_image(4);
+    spec["autoscaling"] = json!({ "minReplicas": 2, "maxReplicas": 9 });
+    let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &spec));
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(!ran.stdout.contains("  replicas:"), "nothing happens to them: {}", ran.stdout);
+    assert!(ran.stdout.contains("+++ after: HorizontalPodAutoscaler"), "{}", ran.stdout);
+}
+
+#[tokio::test]
+async fn what_the_api_server_refuses_is_an_error_and_no_difference() {
+    let app = App::named(cluster().await, "web").await;
+    let mut spec = with_image(1);
+    spec["autoscaling"] = json!({ "minReplicas": 9, "maxReplicas": 2 });
+    let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &spec));
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("must be no more than maxReplicas"), "{}", ran.stderr);
+}

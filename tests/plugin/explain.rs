@@ -1,0 +1,69 @@
+//! Where everything comes from.
+
+use serde_json::{Value, json};
+
+use crate::support::App;
+use crate::support::app::with_image;
+use crate::{cluster, through_kubectl};
+
+#[tokio::test]
+async fn an_app_is_explained_in_words_and_for_machines() {
+    let mut spec = json!({
+        "framework": "python", "environment": "prod", "replicaCount": 2, "appId": "cart",
+        "resources": { "limits": { "memory": "1Gi" } },
+        "env": [{ "name": "PYTHONUNBUFFERED", "value": "0" }, { "name": "EGAPP_NAME", "value": "shop" }],
+        "envFrom": [{ "configMapRef": { "name": "more", "optional": true } }],
+    });
+    let app = App::ready(cluster().await, "web", &spec).await;
+    let ran = through_kubectl(&app, &["explain", "web"], "");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    for words in [
+        "True, StarterImage: ",
+        "the framework's starter (images.starters.python): spec.image is not set, and the platform's images.apps has none for appId cart",
+        "requests cpu 250m, memory 1Gi; limits memory 1Gi",
+        "spec.instanceType lowMem: cpu 250m, memory 256Mi (sizes.lowMem)",
+        "spec.resources.limits.memory 1Gi stands in place of the size's",
+        "8080",
+        "the framework's (frameworks.python.port)",
+        "Service web leads to it from port 80",
+        "maxSurge 25%, maxUnavailable 0, minReadySeconds 10",
+        "PodDisruptionBudget: yes; preStop sleep: 10 s",
+        "spec.env replaces PYTHONUNBUFFERED of the platform (frameworks.python.env)",
+        "spec.env replaces EGAPP_NAME, which the operator sets",
+        "spec.envFrom loses to every one of these",
+        "in the way  nothing",
+    ] {
+        assert!(ran.stdout.contains(words), "{words:?} is not in\n{}", ran.stdout);
+    }
+    assert!(ran.stdout.lines().all(|line| line.trim_end() == line), "{}", ran.stdout);
+
+    spec["suspend"] = json!(true);
+    app.apply(&spec).await;
+    app.kubectl(&["autoscale", "deployment", "web", "--name=theirs", "--min=2", "--max=3"]).await;
+    app.until("it is suspended", |app| crate::support::app::reason(app) == "Suspended").await;
+    let ran = through_kubectl(&app, &["explain", "web", "-o", "json"], "");
+    let explanation: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let obstacles = explanation["inTheWay"].to_string();
+    assert!(obstacles.contains("spec.suspend is true"), "{obstacles}");
+    let facts = explanation["facts"].as_array().unwrap();
+    let replicas = facts.iter().find(|fact| fact["topic"] == "replicas").unwrap().to_string();
+    assert!(replicas.contains("HorizontalPodAutoscaler theirs, which is not the operator's"), "{replicas}");
+}
+
+#[tokio::test]
+async fn an_app_that_is_not_there_and_a_child_that_is_somebody_elses_are_named() {
+    let app = App::named(cluster().await, "web").await;
+    let ran = through_kubectl(&app, &["explain", "web"], "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    let namespace = &app.namespace;
+    assert!(
+        ran.stderr.starts_with(&format!("error: there is no EGApp web in namespace {namespace}")),
+        "{}",
+        ran.stderr
+    );
+    app.kubectl(&["create", "deployment", "web", "--image=registry.example.com/other:1"]).await;
+    app.apply(&with_image(1)).await;
+    app.until("it is told", |app| crate::support::app::reason(app) == "NameConflict").await;
+    let ran = through_kubectl(&app, &["explain", "web"], "");
+    assert!(ran.stdout.contains("there is a Deployment of its name that nobody controls"), "{}", ran.stdout);
+}
