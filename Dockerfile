@@ -12,11 +12,12 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,target=/src/target,sharing=locked \
     target="$(uname -m)-unknown-linux-musl" && \
     RUSTFLAGS="-C target-feature=+crt-static" \
-    cargo build --release --locked --package pe-app --bin manager --target "$target" && \
-    cp "target/$target/release/manager" /manager
+    cargo build --release --locked --package pe-app --bins --target "$target" && \
+    cp "target/$target/release/manager" "target/$target/release/kubectl-egapp" /
 
 # No HEALTHCHECK: Kubernetes has probes of its own, and there is no shell to run one.
 FROM scratch
-COPY --from=build /manager /manager
+# The kubectl plugin goes with the manager that it speaks of: docker cp takes it out.
+COPY --from=build /manager /kubectl-egapp /
 USER 65532:65532
 ENTRYPOINT ["/manager"]

@@ -14,6 +14,8 @@ KUBECTL ?= hack/kubectl.sh
 PLATFORM_CONFIG ?= config/manager/platform.yaml
 # More arguments for the manager (run) or for cargo test (test).
 ARGS ?=
+# Where install-plugin installs.
+PREFIX ?= $(HOME)/.local
 # Not empty: demo leaves its control plane and manager running.
 KEEP ?=
 # How the app fails that demo shows; a wrong value lists the right ones.
@@ -68,6 +70,9 @@ cluster-down: binaries ## Stop what cluster-up or `make demo KEEP=1` left runnin
 .PHONY: manifests
 manifests: binaries ## Write CRD, ClusterRole, the schema of the platform file and the reference pages.
 	@$(DEBUG)/manifests
+	@hack/plugin-reference.sh $(DEBUG)/kubectl-egapp > $(DEBUG)/kubectl-egapp.md
+	@cmp --silent $(DEBUG)/kubectl-egapp.md docs/reference/kubectl-egapp.md || { \
+		cp $(DEBUG)/kubectl-egapp.md docs/reference/kubectl-egapp.md; echo "wrote      docs/reference/kubectl-egapp.md"; }
 
 .PHONY: generate
 generate: manifests build-installer ## Write every generated file.
@@ -115,13 +120,18 @@ lint-fix: ## Format, and apply the fixes that clippy knows.
 ##@ Build
 
 .PHONY: build
-build: ## Build bin/manager, optimised.
-	@cargo build --release --locked --package pe-app --bin manager
-	@install -D $(TARGET)/release/manager $(LOCALBIN)/manager
+build: ## Build bin/manager and bin/kubectl-egapp, optimised.
+	@cargo build --release --locked --package pe-app --bins
+	@install -D --target-directory=$(LOCALBIN) $(TARGET)/release/manager $(TARGET)/release/kubectl-egapp
+
+.PHONY: install-plugin
+install-plugin: build ## Install the kubectl plugin into PREFIX/bin.
+	@install -D $(LOCALBIN)/kubectl-egapp $(PREFIX)/bin/kubectl-egapp
+	@echo "Installed $(PREFIX)/bin/kubectl-egapp. With that folder in PATH, try: kubectl egapp --help"
 
 .PHONY: build-static
-build-static: ## Build bin/manager-static, which needs no library of the host, as in the image.
-	@hack/build-static.sh $(LOCALBIN)/manager-static
+build-static: ## Build bin/manager-static and bin/kubectl-egapp-static, which need no library of the host, as in the image.
+	@hack/build-static.sh $(LOCALBIN) manager kubectl-egapp
 
 .PHONY: run
 run: manifests ## Run the manager on this host against the current kubeconfig. ARGS goes to the manager.

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds the manager for musl, linked statically, and runs it.
-#   hack/build-static.sh OUTPUT
+# Builds programs for musl, linked statically, as OUTPUT_DIR/NAME-static, and runs each.
+#   hack/build-static.sh OUTPUT_DIR NAME...
 set -euo pipefail
 
-output=$1
+folder=$1
+shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 target=$(uname -m)-unknown-linux-musl
 cd "$root"
@@ -22,13 +23,15 @@ if ! rustup target list --installed | grep -qx "$target"; then
   rustup --quiet target add "$target"
 fi
 
-echo "Building $output for $target."
-cargo build --release --locked --package pe-app --bin manager --target "$target"
-install -D "${CARGO_TARGET_DIR:-target}/$target/release/manager" "$output"
-
-# A binary with an interpreter would look for a loader that an image from scratch does not have.
-if LC_ALL=C grep -q --text --max-count=1 -e '/lib/ld-musl-' -e '/lib64/ld-linux-' "$output"; then
-  echo "$output is linked dynamically; it would not start in the image." >&2
-  exit 1
-fi
-"$output" --version
+echo "Building $* for $target."
+cargo build --release --locked --package pe-app "${@/#/--bin=}" --target "$target"
+for name; do
+  output=$folder/$name-static
+  install -D "${CARGO_TARGET_DIR:-target}/$target/release/$name" "$output"
+  # A binary with an interpreter would look for a loader that an image from scratch does not have.
+  if LC_ALL=C grep -q --text --max-count=1 -e '/lib/ld-musl-' -e '/lib64/ld-linux-' "$output"; then
+    echo "$output is linked dynamically; it would not start in the image." >&2
+    exit 1
+  fi
+  "$output" --version
+done
