@@ -48,6 +48,7 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
 
     another_environment_and_back(&app, &mut told).await;
     drift_twice(&app, &mut told).await;
+    an_autoscaler_and_none(&app, &mut told).await;
 
     let mark = cluster.audit_mark().unwrap();
     tokio::time::sleep(Duration::from_mins(1)).await;
@@ -102,6 +103,29 @@ async fn another_environment_and_back(app: &App<'_>, told: &mut Told) {
     let rest = back.filter(|event| event.verb != "delete");
     assert_requests(&rest, &["deployments", "services"], SLOW, "environment back");
     told.are(app, mark, &["Deleted"], &["RolledOut"]).await;
+}
+
+/// The replicas change hands: an apply for that, and one of the Deployment without them.
+async fn an_autoscaler_and_none(app: &App<'_>, told: &mut Told) {
+    let cluster = app.cluster;
+    let mark = cluster.audit_mark().unwrap();
+    app.patch(&json!({ "spec": { "autoscaling": { "maxReplicas": 5 } } })).await;
+    app.until("it is told", |app| app["status"]["observedGeneration"] == app["metadata"]["generation"]).await;
+    let on = requests_when_quiet(cluster, mark).await;
+    let patches = |resource: &str| on.clone().resource(resource).verb("patch").count();
+    assert_eq!((patches("deployments"), patches("horizontalpodautoscalers")), (2, 1), "{on:#?}");
+    assert!(on.clone().writes().count() <= 3 + QUICK, "{on:#?}");
+    assert_none(&on.verb("get"), "an autoscaler");
+    told.are(app, mark, &[], &[]).await;
+
+    let mark = cluster.audit_mark().unwrap();
+    app.patch(&json!({ "spec": { "autoscaling": null } })).await;
+    app.until("it is told", |app| app["status"]["observedGeneration"] == app["metadata"]["generation"]).await;
+    let off = requests_when_quiet(cluster, mark).await;
+    assert_eq!(off.clone().verb("delete").resource("horizontalpodautoscalers").count(), 1, "{off:#?}");
+    let rest = off.filter(|event| event.verb != "delete");
+    assert_requests(&rest, &["deployments"], QUICK, "no autoscaler");
+    told.are(app, mark, &["Deleted"], &[]).await;
 }
 
 async fn drift_twice(app: &App<'_>, told: &mut Told) {
@@ -179,7 +203,13 @@ async fn assert_role_is_what_was_used(cluster: &Cluster) {
     let lists: Vec<_> =
         used.iter().filter_map(|right| right.strip_prefix("watch ").map(str::to_owned)).collect();
     used.extend(lists.into_iter().map(|kind| format!("list {kind}")));
-    for (group, kind) in [("apps", "deployments"), ("", "services"), ("policy", "poddisruptionbudgets")] {
+    let children = [
+        ("apps", "deployments"),
+        ("", "services"),
+        ("policy", "poddisruptionbudgets"),
+        ("autoscaling", "horizontalpodautoscalers"),
+    ];
+    for (group, kind) in children {
         used.insert(right(group, kind, "create"));
     }
     // No phase switches the Service off: `children` in the cluster tier does.

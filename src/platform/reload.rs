@@ -91,46 +91,32 @@ fn unreadable(path: &Path, source: io::Error) -> PlatformError {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
-
     use super::*;
 
     const HEAD: &str = "apiVersion: config.platform.evillgenius.com/v1alpha1\nkind: PlatformConfig\n";
-
-    /// A folder as the kubelet mounts a ConfigMap: the file is a link through `..data`, which is swapped as a whole.
-    struct Mount(tempfile::TempDir);
-
-    impl Mount {
-        fn new(text: &str) -> Self {
-            let mount = Self(tempfile::tempdir().unwrap());
-            mount.put(text);
-            symlink("..data/platform.yaml", mount.file()).unwrap();
-            mount
-        }
-
-        fn file(&self) -> PathBuf {
-            self.0.path().join("platform.yaml")
-        }
-
-        fn put(&self, text: &str) {
-            let version = tempfile::tempdir_in(self.0.path()).unwrap().keep();
-            fs::write(version.join("platform.yaml"), text).unwrap();
-            let next = self.0.path().join("..data_tmp");
-            symlink(&version, &next).unwrap();
-            fs::rename(next, self.0.path().join("..data")).unwrap();
-        }
-    }
 
     fn labelled(label: &str) -> String {
         format!("{HEAD}catalogLabel: {label}\n")
     }
 
+    /// A file in a folder of its own, and how to write it.
+    fn file(text: &str) -> (PlatformFile, impl Fn(Option<&str>) + use<>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("platform.yaml");
+        fs::write(&path, text).unwrap();
+        let file = PlatformFile::open(&path).unwrap();
+        let write = move |text: Option<&str>| match text {
+            Some(text) => fs::write(folder.path().join("platform.yaml"), text).unwrap(),
+            None => fs::remove_file(folder.path().join("platform.yaml")).unwrap(),
+        };
+        (file, write)
+    }
+
     #[test]
-    fn a_swapped_file_holds_when_it_is_read_the_second_time() {
-        let mount = Mount::new(&labelled("example.com/one"));
-        let mut file = PlatformFile::open(&mount.file()).unwrap();
+    fn a_change_holds_when_it_is_read_the_second_time() {
+        let (mut file, write) = file(&labelled("example.com/one"));
         assert!(matches!(file.look(), Look::Nothing));
-        mount.put(&labelled("example.com/two"));
+        write(Some(&labelled("example.com/two")));
         assert!(matches!(file.look(), Look::Nothing), "it may be half written");
         assert!(matches!(file.look(), Look::Changed(now) if now.catalog_label() == Some("example.com/two")));
         assert!(matches!(file.look(), Look::Nothing));
@@ -139,9 +125,8 @@ mod tests {
 
     #[test]
     fn a_bad_file_is_refused_once_and_the_last_good_one_stays() {
-        let mount = Mount::new(&labelled("example.com/one"));
-        let mut file = PlatformFile::open(&mount.file()).unwrap();
-        mount.put(&format!("{HEAD}sizes: 3\n"));
+        let (mut file, write) = file(&labelled("example.com/one"));
+        write(Some(&format!("{HEAD}sizes: 3\n")));
         file.look();
         let refused = file.look();
         assert!(
@@ -150,19 +135,18 @@ mod tests {
         );
         assert!(matches!(file.look(), Look::Nothing));
         assert_eq!(file.platform().catalog_label(), Some("example.com/one"));
-        mount.put(&format!("# back again\n{}", labelled("example.com/one")));
+        write(Some(&format!("# back again\n{}", labelled("example.com/one"))));
         file.look();
         assert!(matches!(file.look(), Look::Same));
     }
 
     #[test]
     fn a_file_that_is_gone_is_refused_and_taken_when_it_is_back() {
-        let mount = Mount::new(HEAD);
-        let mut file = PlatformFile::open(&mount.file()).unwrap();
-        fs::remove_file(mount.file()).unwrap();
+        let (mut file, write) = file(HEAD);
+        write(None);
         file.look();
         assert!(matches!(file.look(), Look::Refused(PlatformError::Read { .. })));
-        fs::write(mount.file(), labelled("example.com/new")).unwrap();
+        write(Some(&labelled("example.com/new")));
         file.look();
         assert!(matches!(file.look(), Look::Changed(_)));
     }

@@ -28,7 +28,9 @@ pub(crate) fn full_specs() -> [Value; 4] {
             },
             "livenessProbe": liveness, "readinessProbe": readiness, "startupProbe": startup,
             "imagePullSecrets": [{ "name": "registry" }], "serviceAccountName": "shop", "runAsUser": 1000,
-            "service": { "enabled": false, "port": 8080 }, "restartedAt": "2024-05-06T07:08:09Z", "suspend": true,
+            "service": { "enabled": false, "port": 8080 },
+            "autoscaling": { "minReplicas": 2, "maxReplicas": 9, "targetCPUUtilizationPercentage": 70 },
+            "restartedAt": "2024-05-06T07:08:09Z", "suspend": true,
         })
     })
 }

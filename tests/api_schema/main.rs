@@ -4,6 +4,7 @@
 #![cfg(test)]
 #![allow(clippy::needless_pass_by_value, reason = "what json! gives is owned")]
 
+mod autoscaling;
 mod basics;
 mod bounds;
 mod container;

@@ -50,15 +50,18 @@ struct Counts(Watch);
 
 impl Counts {
     /// Begins to count what happens to the app's Deployment.
-    fn begin(app: &App<'_>) -> Self {
-        let name = format!("watch-{}", app.namespace);
-        Self(Watch::begin(app.cluster, app, "deployments", &name))
+    async fn begin(app: &App<'_>) -> Self {
+        // There is one from the start, by which the watch shows that it has begun.
+        app.kubectl(&["create", "deployment", "decoy", "--image=decoy", "--replicas=0"]).await;
+        Self(Watch::begin(app, "deployments", &format!("watch-{}", app.namespace)).await)
     }
 
     /// The numbers so far, each once in a row.
     fn all(&self) -> Vec<i64> {
+        let mut states = self.0.states();
+        states.retain(|state| state["metadata"]["name"] != "decoy");
         let mut counts: Vec<_> =
-            self.0.states().iter().map(|state| state["spec"]["replicas"].as_i64().unwrap()).collect();
+            states.iter().map(|state| state["spec"]["replicas"].as_i64().unwrap()).collect();
         counts.dedup();
         counts
     }

@@ -10,7 +10,7 @@ use crate::{Counts, cluster, ready_with, small, until_autoscalers};
 async fn somebody_elses_autoscaler_of_the_deployment_is_given_way_to_and_named() {
     let cluster = cluster().await;
     let app = App::ready(cluster, "web", &small(1)).await;
-    let counts = Counts::begin(&app);
+    let counts = Counts::begin(&app).await;
     app.kubectl(&["autoscale", "deployment", "web", "--name=theirs", "--min=3", "--max=5"]).await;
     let message = ready_with(&app, 3).await;
     assert!(message.ends_with("HorizontalPodAutoscaler theirs decides how many there are"), "{message}");
@@ -31,7 +31,7 @@ async fn somebody_elses_autoscaler_of_the_deployment_is_given_way_to_and_named()
 #[tokio::test]
 async fn without_one_any_more_the_replicas_are_the_operators_again() {
     let app = App::ready(cluster().await, "web", &small(1)).await;
-    let counts = Counts::begin(&app);
+    let counts = Counts::begin(&app).await;
     app.kubectl(&["autoscale", "deployment", "web", "--min=2", "--max=5"]).await;
     let message = ready_with(&app, 2).await;
     assert!(message.contains("HorizontalPodAutoscaler web decides"), "one of the app's own name: {message}");
@@ -44,7 +44,7 @@ async fn without_one_any_more_the_replicas_are_the_operators_again() {
 async fn an_autoscaler_of_the_egapp_itself_works_and_nobody_fights() {
     let cluster = cluster().await;
     let app = App::ready(cluster, "web", &small(1)).await;
-    let counts = Counts::begin(&app);
+    let counts = Counts::begin(&app).await;
     app.kubectl(&["autoscale", "egapp", "web", "--min=3", "--max=5"]).await;
     ready_with(&app, 3).await;
     assert_eq!(app.get().await["spec"]["replicaCount"], 3);

@@ -11,7 +11,7 @@ use crate::{Counts, bounded, cluster, ready_with, small, until_autoscalers};
 async fn switched_on_it_takes_the_replicas_as_they_are_and_off_it_gives_them_back() {
     let cluster = cluster().await;
     let app = App::ready(cluster, "web", &small(5)).await;
-    let counts = Counts::begin(&app);
+    let counts = Counts::begin(&app).await;
     app.patch(&json!({ "spec": { "autoscaling": { "minReplicas": 2, "maxReplicas": 10 } } })).await;
     until_autoscalers(&app, &["web"]).await;
     let message = ready_with(&app, 5).await;
@@ -47,7 +47,7 @@ async fn switched_on_it_takes_the_replicas_as_they_are_and_off_it_gives_them_bac
 #[tokio::test]
 async fn a_new_app_starts_within_the_bounds_and_follows_them() {
     let app = App::named(cluster().await, "web").await;
-    let counts = Counts::begin(&app);
+    let counts = Counts::begin(&app).await;
     app.apply(&bounded(1, 3, 10)).await;
     ready_with(&app, 3).await;
     until_autoscalers(&app, &["web"]).await;
@@ -65,7 +65,7 @@ async fn a_new_app_starts_within_the_bounds_and_follows_them() {
 #[tokio::test]
 async fn zero_stops_it_and_any_other_number_lets_it_go_on() {
     let app = App::named(cluster().await, "web").await;
-    let counts = Counts::begin(&app);
+    let counts = Counts::begin(&app).await;
     app.apply(&bounded(1, 2, 5)).await;
     ready_with(&app, 2).await;
     until_autoscalers(&app, &["web"]).await;
@@ -82,7 +82,11 @@ async fn zero_stops_it_and_any_other_number_lets_it_go_on() {
 async fn what_others_say_of_its_behaviour_stays() {
     let app = App::ready(cluster().await, "web", &bounded(2, 2, 5)).await;
     until_autoscalers(&app, &["web"]).await;
-    let calm = json!({ "spec": { "behavior": { "scaleDown": { "stabilizationWindowSeconds": 600 } }, "maxReplicas": 9 } });
+    let calm = json!({ "spec": {
+        "behavior": { "scaleDown": { "stabilizationWindowSeconds": 600 } },
+        "minReplicas": 1, "maxReplicas": 9, "scaleTargetRef": { "name": "other" },
+        "metrics": [{ "type": "Resource", "resource": { "name": "memory", "target": { "type": "Utilization", "averageUtilization": 5 } } }],
+    } });
     app.kubectl(&["patch", "horizontalpodautoscaler", "web", "--type=merge", "-p", &calm.to_string()]).await;
     crate::support::eventually("ours is put right", async || {
         let spec = app.object("horizontalpodautoscaler").await.unwrap()["spec"].clone();

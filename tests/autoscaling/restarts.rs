@@ -22,7 +22,7 @@ async fn a_manager_that_ends_at_any_step_leaves_the_replicas_as_they_are() {
     install(&cluster).await;
     let operator = manager(&cluster, "manager-1").await;
     let app = App::ready(&cluster, "web", &small(5)).await;
-    let counts = Counts::begin(&app);
+    let counts = Counts::begin(&app).await;
     drop(operator);
 
     // The first step was done: somebody else owns the replicas as well.

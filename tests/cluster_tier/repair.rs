@@ -127,7 +127,10 @@ async fn an_app_that_once_said_more_is_as_one_that_never_did() {
 async fn said(app: &App<'_>, kind: &str) -> Value {
     let mut object = object(app, kind).await;
     object["metadata"]["ownerReferences"] = Value::Null;
-    object["metadata"]["annotations"]["egplatform.platform.evillgenius.com/applied-digest"] = Value::Null;
+    for digest in ["applied-digest", "applied-template"] {
+        object["metadata"]["annotations"][format!("egplatform.platform.evillgenius.com/{digest}")] =
+            Value::Null;
+    }
     for field in ["clusterIP", "clusterIPs"] {
         object["spec"].as_object_mut().unwrap().remove(field);
     }

@@ -54,7 +54,10 @@ async fn two_hundred_generated_apps_become_ready_stay_untouched_and_leave_nothin
     assert_none_but_watches(requests_when_quiet(&cluster, mark).await, "restart");
 
     all.kubectl(&["delete", "egapps", "--all", "--wait=false"]).await;
-    all.until_gone("egapps,deployments,replicasets,pods,services,poddisruptionbudgets").await;
+    all.until_gone(
+        "egapps,deployments,replicasets,pods,services,poddisruptionbudgets,horizontalpodautoscalers",
+    )
+    .await;
     operator.stop().await;
 }
 
@@ -84,7 +87,10 @@ fn assert_one_apply_for_each_child(requests: &AuditEvents, apps: &[(String, Valu
     let count = |wanted: fn(&Value) -> bool| apps.iter().filter(|(_, spec)| wanted(spec)).count();
     let requests = requests.clone().filter(|event| event.verb != "watch");
     let applies = |resource: &str| requests.clone().resource(resource).verb("patch").count();
-    assert_eq!(applies("deployments"), COUNT);
+    let scaled = count(|spec| spec["autoscaling"].is_object() && spec["replicaCount"] != 0);
+    // The replicas change hands: one apply for that, and one without them.
+    assert_eq!(applies("deployments"), COUNT + 2 * scaled);
+    assert_eq!(applies("horizontalpodautoscalers"), scaled);
     assert_eq!(applies("services"), count(|spec| spec["service"]["enabled"] != false));
     assert_eq!(applies("poddisruptionbudgets"), count(|spec| spec["environment"] == "prod"));
     let others = requests.clone().filter(|event| event.verb != "patch").events();

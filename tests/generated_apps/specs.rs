@@ -85,6 +85,10 @@ fn spec(dice: &mut Dice) -> Value {
     if dice.once_in(8) {
         make_worker(&mut spec);
     }
+    // Few: each is asked about every second.
+    if dice.once_in(12) {
+        spec["autoscaling"] = autoscaling(dice);
+    }
     spec
 }
 
@@ -96,6 +100,17 @@ fn make_worker(spec: &mut Value) {
             spec.as_object_mut().unwrap().remove(field);
         }
     }
+}
+
+fn autoscaling(dice: &mut Dice) -> Value {
+    let mut bounds = json!({ "maxReplicas": 2 + dice.below(2) });
+    if dice.once_in(2) {
+        bounds["minReplicas"] = json!(1 + dice.below(2));
+    }
+    if dice.once_in(2) {
+        bounds["targetCPUUtilizationPercentage"] = json!(dice.pick(&[1, 70, 1000]));
+    }
+    bounds
 }
 
 fn app_id(dice: &mut Dice) -> Value {

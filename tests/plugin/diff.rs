@@ -57,11 +57,25 @@ async fn a_changed_app_is_shown_with_all_that_becomes_of_it() {
 
 #[tokio::test]
 async fn a_field_that_the_file_says_no_more_is_dropped_as_kubectl_apply_drops_it() {
-    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let cluster = cluster().await;
     let without = json!({ "framework": "go", "environment": "dev" });
-    let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &without));
-    assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(ran.stdout.contains("-  image: registry.example.com/team/web:1"), "{}", ran.stdout);
+    for apply in [&["apply", "--server-side", "-f", "-"][..], &["apply", "-f", "-"]] {
+        let app = App::named(cluster, "web").await;
+        cluster.admin().run_with_input(apply, &manifest(&app, &with_image(1))).await.unwrap();
+        app.wait_ready().await;
+        app.kubectl(&["scale", "egapp", "web", "--replicas=2"]).await;
+        app.until("it is scaled", |app| app["status"]["readyReplicas"] == 2).await;
+        let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &without));
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        assert!(
+            ran.stdout.contains("-  image: registry.example.com/team/web:1"),
+            "{apply:?}: {}",
+            ran.stdout
+        );
+        cluster.admin().run_with_input(apply, &manifest(&app, &without)).await.unwrap();
+        let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &without));
+        assert!(!ran.stdout.contains("EGApp"), "{apply:?}: what was shown has come to be: {}", ran.stdout);
+    }
 }
 
 #[tokio::test]

@@ -90,7 +90,7 @@ async fn one_forbidden_namespace_of_three_degrades_alone_and_heals_without_a_res
     })
     .await;
     let told = |log: &str| log.lines().filter(|line| line.contains("may not list or watch")).count();
-    assert_eq!(told(&operator.log()), 5, "one line for each kind, not for each try: {}", operator.log());
+    assert_eq!(told(&operator.log()), 6, "one line for each kind, not for each try: {}", operator.log());
     let untouched = forbidden.get().await;
     assert_eq!(untouched["status"]["observedGeneration"], -1, "{untouched:#}");
     assert_eq!(forbidden.object("deployment").await, None);

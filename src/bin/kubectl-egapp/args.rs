@@ -37,6 +37,8 @@ pub(crate) enum Command {
     #[command(after_help = RESTART)]
     Restart(Restart),
     /// Print a completion script for a shell.
+    ///
+    /// It completes the plugin under its own name, kubectl-egapp.
     #[command(after_help = "Example:\n  source <(kubectl egapp completion bash)")]
     Completion {
         /// The shell.

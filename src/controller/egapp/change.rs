@@ -6,6 +6,7 @@ use super::names;
 use super::observe::{Observed, Ownership};
 use super::status::Verdict;
 use super::turns::{Standing, Turn};
+use super::wish::digest_of;
 use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, EGAppStatus, Environment};
 
 /// Whose wish it is that a pass would bring about.
@@ -35,23 +36,38 @@ impl Subject<'_> {
     /// Whose wish it is to bring `children` about; `None` where the spec cannot be mapped. `turn`: the app's, if it has
     /// one.
     ///
-    /// A platform change is pending where the pod template that is wanted differs from the one that was applied last, though this generation of the EGApp was brought about before: its status says so, and no try to
-    /// apply an edit is open. A new app, and a Deployment that is gone, wait for nobody.
+    /// A platform change is pending where the pod template that is wanted differs from the one that was applied last,
+    /// though this generation of the EGApp was brought about before: its status says so, and no try to apply an edit is
+    /// open. A new app, and a Deployment that is gone, wait for nobody.
     pub fn author(&self, children: Option<&Children>, turn: Option<Turn>, memory: &mut Memory) -> Author {
+        let is_same = self.has_pods_of(children);
         if self.is_edit(memory) {
+            // Whatever else is in the way of it: its pods are as it wants them.
+            memory.edit = memory.edit.filter(|_| !is_same);
             return Author::User;
         }
         if let Some(turn) = turn {
             memory.turn = Some(self.revision);
             return Author::PlatformNow(turn);
         }
-        let applied = self.observed.deployment.live.as_ref().and_then(|live| live.details.as_ref());
-        let is_same = applied.map(|details| details.template) == children.and_then(Children::template);
         let is_pending = self.observed.deployment.ownership == Ownership::Ours
             && self.app.spec.environment != Environment::Unknown
             && !is_same
             && memory.turn != Some(self.revision);
         if is_pending { Author::PlatformLater } else { Author::User }
+    }
+
+    /// Whether the pods are of the template that is wanted. Either of the two digests says so: who changes one of them by
+    /// hand makes no platform change of it.
+    fn has_pods_of(&self, children: Option<&Children>) -> bool {
+        let applied = self.observed.deployment.live.as_ref().and_then(|live| live.details.as_ref());
+        match (applied, children) {
+            (Some(applied), Some(children)) => {
+                children.template() == Some(applied.template)
+                    || digest_of(&*children.deployment) == applied.applied
+            }
+            (applied, children) => applied.is_none() && children.is_none(),
+        }
     }
 
     /// Whether this generation of the app has not been brought about yet. What a status does not tell, a try that failed

@@ -98,7 +98,8 @@ pub fn is_applied<K: ChildKind>(digest: u64, live: &Live<K>) -> bool {
 }
 
 /// The digest of a wish for a child, which carries it in an annotation.
-fn digest_of<K: ChildKind>(child: &K) -> u64 {
+#[must_use]
+pub fn digest_of<K: ChildKind>(child: &K) -> u64 {
     let annotations = child.meta().annotations.as_ref();
     let digest = annotations.and_then(|annotations| annotations.get(names::APPLIED_DIGEST));
     fnv1a(digest.map_or("", String::as_str).as_bytes())
