@@ -11,8 +11,11 @@ fn bounds(min: i64, max: i64) -> Value {
 #[tokio::test]
 async fn bounds_in_order_are_accepted() {
     let apps = Egapps::of_a_new_namespace().await.unwrap();
-    let aim = json!({ "autoscaling": { "minReplicas": 1, "maxReplicas": 1, "targetCPUUtilizationPercentage": 1000 } });
-    apps.keeps([bounds(1, 1), bounds(2, 150_000), json!({ "autoscaling": { "maxReplicas": 3 } }), aim]).await;
+    let aim = |percent: i64, most: i64| json!({ "autoscaling": { "minReplicas": 1, "maxReplicas": most, "targetCPUUtilizationPercentage": percent } });
+    apps.keeps([aim(1, 1), aim(80, 150_000), aim(1000, 2)]).await;
+    let defaults = apps.try_spec(json!({ "autoscaling": { "maxReplicas": 3 } })).await.unwrap().unwrap();
+    let expected = json!({ "minReplicas": 1, "maxReplicas": 3, "targetCPUUtilizationPercentage": 80 });
+    assert_eq!(defaults["spec"]["autoscaling"], expected);
 }
 
 #[tokio::test]

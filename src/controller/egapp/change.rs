@@ -7,7 +7,19 @@ use super::observe::{Observed, Ownership};
 use super::status::Verdict;
 use super::turns::{Standing, Turn};
 use super::wish::digest_of;
-use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, EGAppStatus, Environment};
+use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, EGAppStatus, Environment, Reason};
+
+/// Reasons that no pod gives.
+const OF_CALLS: [Reason; 8] = [
+    Reason::AdmissionDenied,
+    Reason::Forbidden,
+    Reason::ImageUnresolved,
+    Reason::InvalidSpec,
+    Reason::NameConflict,
+    Reason::NamespaceTerminating,
+    Reason::Overridden,
+    Reason::Retrying,
+];
 
 /// Whose wish it is that a pass would bring about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,6 +107,15 @@ impl Subject<'_> {
         let details = deployment.live.as_ref().and_then(|live| live.details.as_ref());
         deployment.ownership == Ownership::Ours
             && details.is_some_and(|details| details.change == Some(self.revision))
+    }
+
+    /// Whether the status of an app that waits stays as it is: it tells of a call that failed, and none is tried before
+    /// its turn. What pods do is told meanwhile, as ever.
+    #[must_use]
+    pub fn keeps_its_word(&self, author: Author) -> bool {
+        let ready = self.app.status.as_ref().and_then(|status| status.condition(ConditionType::Ready));
+        author == Author::PlatformLater
+            && ready.is_some_and(|ready| OF_CALLS.iter().any(|reason| reason.as_str() == ready.reason))
     }
 
     /// How the app stands to the change after a pass of `author` that came to `verdict`. `is_early`: its failure may be

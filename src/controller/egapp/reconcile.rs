@@ -69,7 +69,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
     let subject = Subject { app, observed: &observed, revision: advance.revision };
     let standing = subject.standing(advance.author, &verdict, is_early);
     advance.pass.standing = Some((advance.revision, standing));
-    if !is_early {
+    if !is_early && !subject.keeps_its_word(advance.author) {
         let wait = write_status(ctx, key, app, verdict, memory).await;
         match wait {
             Ok(wait) => advance.pass.requeue = earliest(advance.pass.requeue, wait),
