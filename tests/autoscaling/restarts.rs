@@ -1,7 +1,10 @@
 //! A manager that ends at each step on the way to an autoscaler and back.
 
+use std::time::Duration;
+
 use serde_json::json;
 
+use crate::support::app::condition;
 use crate::support::operator::{identity, install, requests_when_quiet};
 use crate::support::{App, Operator, full_with_crd};
 use crate::{Counts, bounded, ready_with, small, until_autoscalers};
@@ -14,6 +17,29 @@ async fn manager(cluster: &Cluster, name: &str) -> Operator {
     .await;
     operator.ready().await;
     operator
+}
+
+#[tokio::test]
+async fn an_app_whose_former_deployment_does_not_go_is_not_looked_at_without_end() {
+    let cluster = full_with_crd().start().await.unwrap();
+    install(&cluster).await;
+    let operator = manager(&cluster, "manager").await;
+    let app = App::ready(&cluster, "web", &bounded(1, 2, 5)).await;
+    let hold = json!({ "metadata": { "finalizers": ["example.com/hold"] } });
+    app.kubectl(&["patch", "deployment", "web", "--type=merge", "-p", &hold.to_string()]).await;
+    app.kubectl(&["delete", "deployment", "web", "--wait=false"]).await;
+    let waits = "waiting for the former Deployment of this name to be gone";
+    app.until("it waits", |app| condition(app, "Ready")["message"] == waits).await;
+    requests_when_quiet(&cluster, cluster.audit_mark().unwrap()).await;
+    let passes =
+        || operator.metric("controller_runtime_reconcile_time_seconds_count{controller=\"egapp\"}").unwrap();
+    let before = passes();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(passes() - before < 10.0, "{before} and then {}", passes());
+    let free = json!({ "metadata": { "finalizers": null } });
+    app.kubectl(&["patch", "deployment", "web", "--type=merge", "-p", &free.to_string()]).await;
+    ready_with(&app, 2).await;
+    operator.stop().await;
 }
 
 #[tokio::test]

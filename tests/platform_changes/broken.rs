@@ -1,5 +1,7 @@
 //! A change that breaks apps.
 
+use std::process::Command;
+
 use cluster::{Cluster, Failure};
 use serde_json::{Value, json};
 
@@ -24,6 +26,14 @@ async fn running(app: &App<'_>, image: &str) -> Vec<String> {
     let mut names: Vec<_> = deployments.iter().filter(is).map(name).collect();
     names.sort();
     names
+}
+
+/// What `kubectl egapp explain` says of an app under that platform file.
+fn explained(app: &App<'_>, name: &str, mount: &Mount) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-egapp"));
+    command.args(["explain", name, "-n", &app.namespace, "--platform-config"]).arg(mount.file());
+    let output = command.env("KUBECONFIG", app.cluster.kubeconfig()).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Waits until the change is halted and nothing moves, and holds that to what may have happened.
@@ -60,6 +70,8 @@ async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
         ("StarterImage", &json!(STARTER)),
         "nothing is said of it"
     );
+
+    assert!(explained(&any, "stage-00", &mount).contains("it waits for its turn"));
 
     let edited = any.sibling("stage-01");
     edited.patch(&json!({ "spec": { "image": "registry.example.com/team/web:2" } })).await;

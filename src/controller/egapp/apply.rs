@@ -66,14 +66,15 @@ pub async fn apply(
             .boxed(),
     )
     .await;
-    if autoscaler == OwnAutoscaler::Wanted {
-        let scaling = scaling.map(|scaling| *scaling);
-        scaler = if is_well(&deployment) {
+    let scaler = match autoscaler {
+        OwnAutoscaler::Unwanted => scaler,
+        OwnAutoscaler::Wanted | OwnAutoscaler::Later if !is_well(&deployment) => Found::Moving,
+        OwnAutoscaler::Later => Found::Unseen,
+        OwnAutoscaler::Wanted => {
+            let scaling = scaling.map(|scaling| *scaling);
             child.run(scaling, &observed.autoscaler, &mut memory.autoscaler).boxed().await
-        } else {
-            Found::Moving
-        };
-    }
+        }
+    };
     Applied([deployment, service, budget, scaler])
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use tokio::task::yield_now;
 use tokio::time::Instant;
 use tracing::error;
 
@@ -43,6 +44,8 @@ pub async fn run(ctx: Arc<Context>, queue: Arc<WorkQueue>) {
             Some(delay) => queue.add_after(key, delay),
             None => (),
         }
+        // A pass may end without ever waiting, and so may the next: probes and all else have their turn between.
+        yield_now().await;
     }
 }
 
