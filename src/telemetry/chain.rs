@@ -8,8 +8,10 @@ pub struct Chain<'a>(pub &'a (dyn Error + 'static));
 
 /// The API server's own sentence, where it gave one: the client's text of it repeats it in `Debug` form.
 fn sentence(error: &(dyn Error + 'static)) -> String {
+    let boxed = || error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
     let status = error
         .downcast_ref::<kube::Error>()
+        .or_else(boxed)
         .and_then(|error| if let kube::Error::Api(status) = error { Some(&**status) } else { None });
     match status.or_else(|| error.downcast_ref::<kube::core::Status>()) {
         Some(status) => status.message.clone(),

@@ -1,11 +1,12 @@
 //! What an apply would change.
 
+use cluster::Identity;
 use serde_json::json;
 
 use crate::support::App;
 use crate::support::app::with_image;
 use crate::support::operator::requests_when_quiet;
-use crate::{cluster, manifest, through_kubectl};
+use crate::{alone, cluster, manifest, run, through_kubectl};
 
 #[tokio::test]
 async fn an_unchanged_app_differs_in_nothing_and_nothing_is_written_by_asking() {
@@ -109,4 +110,43 @@ async fn what_the_api_server_refuses_is_an_error_and_no_difference() {
     let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &spec));
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains("must be no more than maxReplicas"), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn who_may_not_patch_the_children_sees_what_is_to_be_expected_of_them() {
+    let cluster = cluster().await;
+    let mut spec = with_image(1);
+    spec["resources"] = json!({ "requests": { "cpu": "0.5" } });
+    let app = App::ready(cluster, "web", &spec).await;
+    app.kubectl(&["create", "serviceaccount", "dev"]).await;
+    for (role, verbs, resources) in [
+        ("apps", "get,list,watch,create,patch", "egapps.egplatform.platform.evillgenius.com"),
+        ("children", "get,list", "deployments.apps,services"),
+    ] {
+        app.kubectl(&[
+            "create",
+            "role",
+            role,
+            &format!("--verb={verbs}"),
+            &format!("--resource={resources}"),
+        ])
+        .await;
+        let account = format!("--serviceaccount={}:dev", app.namespace);
+        app.kubectl(&["create", "rolebinding", role, &format!("--role={role}"), &account]).await;
+    }
+    let identity = Identity::service_account(&app.namespace, "dev");
+    let kubeconfig = cluster.kubeconfig_for(&identity).await.unwrap();
+    let diff = |spec: &serde_json::Value| {
+        let mut command = alone();
+        command.env("KUBECONFIG", &kubeconfig).args(["diff", "-f", "-", "-n", &app.namespace]);
+        run(&mut command, &manifest(&app, spec))
+    };
+    let same = diff(&spec);
+    assert_eq!((same.code, same.stdout.as_str()), (0, ""), "{}", same.stderr);
+    assert!(same.stderr.contains("note: you may not patch a Deployment"), "{}", same.stderr);
+    spec["replicaCount"] = json!(3);
+    let other = diff(&spec);
+    assert_eq!(other.code, 1, "{}", other.stderr);
+    assert!(other.stdout.contains("-  replicas: 1\n+  replicas: 3\n"), "{}", other.stdout);
+    assert!(!other.stdout.contains("hostPID"), "{}", other.stdout);
 }

@@ -6,6 +6,7 @@ use egapp_api::v1alpha1::EGApp;
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::core::ApiResource;
+use pe_app::controller::compare::{first_difference, is_zero};
 use pe_app::controller::egapp::names;
 use pe_app::controller::egapp::observe::Observed;
 use pe_app::controller::egapp::replicas::Scaling;
@@ -98,7 +99,8 @@ impl Comparison<'_> {
 
     async fn child(&self, child: Child, app: &EGApp, observed: &Observed) -> Result<bool, Error> {
         let Child { resource, wanted } = child;
-        let live = self.live(&resource).await?;
+        // What may not be read was noted as such.
+        let Some(live) = seen(self.live(&resource).await)? else { return Ok(false) };
         let merged = match (wanted, &live) {
             (Some(wanted), live) => Some(self.apply_child(&resource, wanted, live.as_ref(), observed).await?),
             (None, Some(live)) if !is_controlled_by(live, app) => return Ok(false),
@@ -133,9 +135,7 @@ impl Comparison<'_> {
                 output::note(&format!(
                     "you may not patch a {kind}: what the operator would drop from it, and what the API server would add, is not shown"
                 ));
-                let mut merged = live.cloned().unwrap_or_default();
-                overlay(&mut merged, &wanted);
-                Ok(merged)
+                Ok(expected(live, wanted))
             }
             Err(error) => {
                 let what = format!("apply {} {}/{} in a dry run", resource.kind, self.namespace, self.name);
@@ -149,6 +149,24 @@ impl Comparison<'_> {
         let found = self.cluster.objects(self.namespace, resource).get_opt(self.name).await;
         Ok(found.map_err(Error::call(what))?.map(|object| json!(object)))
     }
+}
+
+/// What was read; `None` where it may not be.
+fn seen<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+    match read {
+        Err(Error::Call { source, .. }) if is_forbidden(&source) => Ok(None),
+        read => read.map(Some),
+    }
+}
+
+/// The child as it is to be expected, by what the operator compares.
+fn expected(live: Option<&Value>, mut wanted: Value) -> Value {
+    core::without_bookkeeping(&mut wanted);
+    let mut merged = live.cloned().unwrap_or_default();
+    if first_difference(&wanted, &merged).is_some() {
+        overlay(&mut merged, &wanted);
+    }
+    merged
 }
 
 /// The merge patch of `kubectl apply`: what the file says, and the end of what it said last and says no more.
@@ -171,7 +189,10 @@ fn overlay(live: &mut Value, wanted: &Value) {
     match (live, wanted) {
         (Value::Object(live), Value::Object(wanted)) => {
             for (name, value) in wanted {
-                overlay(live.entry(name).or_insert(Value::Null), value);
+                // The API server leaves out what is empty or off.
+                if live.contains_key(name) || !is_zero(value) {
+                    overlay(live.entry(name).or_insert(Value::Null), value);
+                }
             }
         }
         (Value::Array(live), Value::Array(wanted))
