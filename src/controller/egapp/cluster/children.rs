@@ -52,8 +52,8 @@ pub trait ChildKind:
     }
 }
 
-/// A child as it is decoded: no managed fields, and the spec as the text that came. Most events change no spec, and a
-/// tree of it would cost more than all the rest of the event.
+/// A child as it is decoded: of the managed fields only who owns the replicas, and the spec as the text that came. Most
+/// events change no spec, and a tree of it would cost more than all the rest of the event.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(bound = "")]
 pub struct View<K: ChildKind> {
