@@ -9,7 +9,7 @@ use crate::support::app::reason;
 use crate::support::mount::Mount;
 use crate::support::operator::{requests, requests_when_quiet};
 use crate::support::{App, Operator, eventually, holds};
-use crate::{HALTED, apps_in_each_environment, installed, manager, platform, until_metric, until_told};
+use crate::{HALTED, apps_in_each_environment, installed, manager, platform, told, until_metric, until_told};
 
 const STARTER: &str = "docker.io/traefik/whoami:v1.11";
 const AT_A_TIME: usize = 2;
@@ -73,8 +73,21 @@ async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
 
     assert!(explained(&any, "stage-00", &mount).contains("it waits for its turn"));
 
+    // One of them gets an image of its own, so that a turn is free; and whoever looks into the other deletes its pods.
+    // They have successors in a moment, with no trouble of their own yet.
+    let edit = json!({ "spec": { "image": "registry.example.com/team/web:2" } });
+    let (broken, mended) = broken.split_at(1);
+    for name in mended {
+        any.sibling(name).patch(&edit).await;
+        any.sibling(name).wait_ready().await;
+    }
+    any.kubectl(&["delete", "pods", "--selector", &format!("{}={}", egapp_api::labels::EGAPP, broken[0])])
+        .await;
+    until_halted(&cluster, &operator).await;
+    assert_eq!(running(&any, &bad).await, broken, "it stays halted until that one is Ready");
+
     let edited = any.sibling("stage-01");
-    edited.patch(&json!({ "spec": { "image": "registry.example.com/team/web:2" } })).await;
+    edited.patch(&edit).await;
     edited.wait_ready().await;
     let new = any.sibling("prod-new");
     new.apply(&json!({ "framework": "go", "environment": "prod" })).await;
@@ -92,11 +105,21 @@ async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
     mount.put(&with_starter(good));
     eventually("every app has the mended change", async || {
         let running = running(&any, good).await;
-        holds(running.len() == 9, || format!("{running:?}"))
+        holds(running.len() == 9 - mended.len(), || format!("{running:?}"))
     })
     .await;
     any.kubectl(&["wait", "egapps", "--all", "--for=condition=Ready", "--timeout=90s"]).await;
     until_metric(&operator, HALTED, 0.0).await;
     until_told(&cluster, "PlatformChangeComplete").await;
+
+    // What fails from now on has another cause.
+    any.kubectl(&["create", "quota", "full", "--hard=pods=0"]).await;
+    let later = any.sibling("prod-00");
+    any.kubectl(&["delete", "pods", "--selector", &format!("{}=prod-00", egapp_api::labels::EGAPP)]).await;
+    later.until("it fails", |app| reason(app) == "QuotaExceeded").await;
+    requests_when_quiet(&cluster, cluster.audit_mark().unwrap()).await;
+    assert_eq!(operator.metric(HALTED), Some(0.0));
+    let told = told(&cluster).await;
+    assert_eq!(told.last().unwrap().0, "PlatformChangeComplete", "{told:#?}");
     operator.stop().await;
 }

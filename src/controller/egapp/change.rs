@@ -59,13 +59,13 @@ impl Subject<'_> {
             return Author::User;
         }
         if let Some(turn) = turn {
-            memory.turn = Some(self.revision);
+            memory.change.had_turn = true;
             return Author::PlatformNow(turn);
         }
         let is_pending = self.observed.deployment.ownership == Ownership::Ours
             && self.app.spec.environment != Environment::Unknown
             && !is_same
-            && memory.turn != Some(self.revision);
+            && !memory.change.had_turn;
         if is_pending { Author::PlatformLater } else { Author::User }
     }
 
@@ -110,32 +110,48 @@ impl Subject<'_> {
     }
 
     /// Whether the status of an app that waits stays as it is: it tells of a call that failed, and none is tried before
-    /// its turn. What pods do is told meanwhile, as ever.
+    /// its turn. What pods do is told meanwhile, as ever; that they could not be seen (then it is Unknown whether the app
+    /// is Ready) is over.
     #[must_use]
     pub fn keeps_its_word(&self, author: Author) -> bool {
         let ready = self.app.status.as_ref().and_then(|status| status.condition(ConditionType::Ready));
         author == Author::PlatformLater
-            && ready.is_some_and(|ready| OF_CALLS.iter().any(|reason| reason.as_str() == ready.reason))
+            && ready.is_some_and(|ready| {
+                ready.status == ConditionStatus::False.as_str()
+                    && OF_CALLS.iter().any(|reason| reason.as_str() == ready.reason)
+            })
     }
 
     /// How the app stands to the change after a pass of `author` that came to `verdict`. `is_early`: its failure may be
     /// over with the next try.
-    #[must_use]
-    pub fn standing(&self, author: Author, verdict: &Verdict, is_early: bool) -> Standing {
+    ///
+    /// An app that was Ready with the change and is scaled or drained since has still got through it; one that fails since
+    /// has not.
+    pub fn standing(
+        &self,
+        author: Author,
+        verdict: &Verdict,
+        is_early: bool,
+        memory: &mut Memory,
+    ) -> Standing {
         let environment = self.app.spec.environment;
         let was_ready = match author {
             Author::PlatformLater => {
-                return Standing::Waiting { environment, is_ready: is_ready(self.app.status.as_ref()) };
+                let is_ready = is_ready(&verdict.status) && !self.keeps_its_word(author);
+                return Standing::Waiting { environment, is_ready };
             }
             Author::PlatformNow(Turn { was_ready }) => was_ready,
             Author::User if self.is_marked() => true,
             Author::User => return Standing::Apart,
         };
-        if is_ready(Some(&verdict.status)) || self.app.spec.suspend {
+        memory.change.was_well |= is_ready(&verdict.status);
+        if is_ready(&verdict.status) || self.app.spec.suspend {
             return Standing::Apart;
         }
-        let failure = verdict.status.last_failure.as_ref().filter(|_| verdict.is_failing && !is_early);
-        match failure {
+        // After a restart the status tells that the app has not been Ready since it failed.
+        let has_failed = verdict.is_failing || author == Author::User;
+        match verdict.status.last_failure.as_ref().filter(|_| has_failed && !is_early) {
+            None if memory.change.was_well => Standing::Apart,
             None => Standing::Rolling { environment },
             Some(failure) if was_ready => {
                 Standing::Failing { environment, why: format!("{}: {}", failure.reason, failure.message) }
@@ -145,7 +161,11 @@ impl Subject<'_> {
     }
 }
 
-fn is_ready(status: Option<&EGAppStatus>) -> bool {
-    let ready = status.and_then(|status| status.condition(ConditionType::Ready));
+fn is_ready(status: &EGAppStatus) -> bool {
+    let ready = status.condition(ConditionType::Ready);
     ready.is_some_and(|ready| ready.status == ConditionStatus::True.as_str())
 }
+
+#[cfg(test)]
+#[path = "change_tests.rs"]
+mod tests;

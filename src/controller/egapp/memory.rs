@@ -36,8 +36,8 @@ pub struct Memory {
     pub in_sync: Option<(i64, u64)>,
     /// The generation of an edit that has not been brought about yet.
     pub edit: Option<i64>,
-    /// The revision of the platform for whose change the app has had its turn.
-    pub turn: Option<u64>,
+    /// How the app has come through a platform change.
+    pub change: ChangeMemory,
     /// Since when a moving status waits to be written.
     pub moving_since: Option<Instant>,
     /// When a failure was told last, if the app is not settled since.
@@ -46,6 +46,16 @@ pub struct Memory {
     pub is_rolling: bool,
     /// How many events there were lately.
     pub events: Bucket,
+}
+
+/// The memory of the platform change to one revision.
+#[derive(Debug, Default)]
+pub struct ChangeMemory {
+    revision: u64,
+    /// Whether the app has had its turn.
+    pub had_turn: bool,
+    /// Whether the app was Ready with what it then got.
+    pub was_well: bool,
 }
 
 /// The memory of one child.
@@ -124,6 +134,13 @@ impl<E: Clone> Failure<E> {
 }
 
 impl Memory {
+    /// The platform of that revision holds. What was remembered of another says nothing, nor when that one is back.
+    pub fn enter(&mut self, revision: u64) {
+        if self.change.revision != revision {
+            self.change = ChangeMemory { revision, ..ChangeMemory::default() };
+        }
+    }
+
     /// Whether the children were found to be as this generation of the EGApp wants them under that platform, and none has
     /// changed since.
     #[must_use]
@@ -161,7 +178,7 @@ impl Memory {
             status_failure,
             in_sync,
             edit,
-            turn,
+            change,
             moving_since,
             news_told,
             is_rolling,
@@ -173,7 +190,8 @@ impl Memory {
             && status_failure.is_empty()
             && in_sync.is_none()
             && edit.is_none()
-            && turn.is_none()
+            && !change.had_turn
+            && !change.was_well
             && moving_since.is_none()
             && news_told.is_none()
             && !is_rolling

@@ -72,7 +72,7 @@ impl EgappController {
         let ctx = Arc::new(Context {
             cluster: Cluster::new(client.clone(), scope, metrics.denials()),
             sync: Sync::new(scope, gates),
-            turns: Turns::new(&platform.borrow(), metrics.changes()),
+            turns: Turns::new(&platform.borrow(), scope.areas().cloned(), metrics.changes()),
             own_pod: Arc::clone(own_pod),
             platform: platform.clone(),
             metrics: controller_metrics,

@@ -67,7 +67,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
     advance.pass.requeue = earliest(advance.pass.requeue, verdict.changes_in);
     let is_early = advance.hindrance.is_some_and(|hindrance| hindrance.is_too_soon_to_tell);
     let subject = Subject { app, observed: &observed, revision: advance.revision };
-    let standing = subject.standing(advance.author, &verdict, is_early);
+    let standing = subject.standing(advance.author, &verdict, is_early, memory);
     advance.pass.standing = Some((advance.revision, standing));
     if !is_early && !subject.keeps_its_word(advance.author) {
         let wait = write_status(ctx, key, app, verdict, memory).await;
@@ -139,6 +139,7 @@ struct Hindrance {
 async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memory) -> Advance {
     let platform = ctx.platform();
     let (revision, generation) = (platform.revision(), app.metadata.generation.unwrap_or(0));
+    memory.enter(revision);
     let workload = validate(app, &platform);
     let uid = app.metadata.uid.as_deref().unwrap_or_default();
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::notice::Notice;
 use crate::controller::key::ObjectKey;
+use crate::controller::scope::Area;
 use crate::platform::Platform;
 use crate::telemetry::ChangeMetrics;
 use egapp_api::v1alpha1::Environment;
@@ -67,6 +68,8 @@ struct State {
     revision: u64,
     order: Vec<Environment>,
     at_a_time: usize,
+    /// Areas of which nobody knows yet which apps there are.
+    unlisted: BTreeSet<Area>,
     /// Apps that have not been looked at since the platform or the view of the cluster is another.
     unseen: BTreeSet<ObjectKey>,
     /// Apps that wait, or have had their turn and are not done.
@@ -99,10 +102,10 @@ enum Told {
 }
 
 impl Turns {
-    /// No app is known yet.
+    /// No app is known yet, in any of `areas`.
     #[must_use]
-    pub fn new(platform: &Platform, metrics: ChangeMetrics) -> Self {
-        let mut state = State::default();
+    pub fn new(platform: &Platform, areas: impl IntoIterator<Item = Area>, metrics: ChangeMetrics) -> Self {
+        let mut state = State { unlisted: areas.into_iter().collect(), ..State::default() };
         state.follow(platform);
         state.count(&metrics);
         Self { state: Mutex::new(state), metrics }
@@ -118,9 +121,13 @@ impl Turns {
         state.count(&self.metrics);
     }
 
-    /// These apps have come into view: no further turn before each of them has been looked at.
-    pub fn expect(&self, apps: impl IntoIterator<Item = ObjectKey>) {
-        self.lock().unseen.extend(apps);
+    /// The sight of an area is another: no further turn before each of its `apps` has been looked at. Nobody waits for an
+    /// area that may not be seen.
+    pub fn see(&self, area: &Area, apps: impl IntoIterator<Item = ObjectKey>) -> Step {
+        let mut state = self.lock();
+        state.unlisted.remove(area);
+        state.unseen.extend(apps);
+        state.step(&self.metrics)
     }
 
     /// The app's turn, if it has one under the platform of that revision.
@@ -160,13 +167,25 @@ impl State {
             return Step::default();
         }
         let is_news = self.place(key, standing) | self.unseen.remove(key);
-        if !is_news {
-            return Step::default();
-        }
+        if is_news { self.step(metrics) } else { Step::default() }
+    }
+
+    fn step(&mut self, metrics: &ChangeMetrics) -> Step {
         let notice = self.notice();
         let next = self.give_turns();
         self.count(metrics);
         Step { next, notice }
+    }
+
+    /// Whether every app has been looked at.
+    fn knows_all(&self) -> bool {
+        self.unlisted.is_empty() && self.unseen.is_empty()
+    }
+
+    /// Whether there is a change on its way, as far as this process can tell. Marks stay when it is complete: what fails
+    /// then has another cause.
+    fn is_under_way(&self) -> bool {
+        self.told != Told::Nothing || !self.waiting().is_empty()
     }
 
     /// Whether that is another standing than the one known.
@@ -177,6 +196,12 @@ impl State {
             Standing::Apart => return self.apps.remove(key).is_some(),
             // It was given its turn while the pass was under way: the next one will see.
             Standing::Waiting { .. } if former.is_some_and(|former| former.stage != Stage::Waiting) => {
+                return false;
+            }
+            // Pods come and go while the cause stays: what has failed is well again when it is Ready.
+            Standing::Rolling { .. }
+                if former.is_some_and(|former| matches!(former.stage, Stage::Failing(_))) =>
+            {
                 return false;
             }
             Standing::Waiting { environment, is_ready } => {
@@ -194,7 +219,7 @@ impl State {
 
     /// Gives the turns that are free. Those that are not Ready come first: they have nothing to lose.
     fn give_turns(&mut self) -> Vec<ObjectKey> {
-        if !self.unseen.is_empty() || self.failing().is_some() {
+        if !self.knows_all() || self.failing().is_some() {
             return Vec::new();
         }
         let in_environment =
@@ -226,7 +251,7 @@ impl State {
 
     /// What people have not heard yet.
     fn notice(&mut self) -> Option<Notice> {
-        if !self.unseen.is_empty() {
+        if !self.knows_all() || !self.is_under_way() {
             return None;
         }
         let waiting = self.waiting();
@@ -256,17 +281,32 @@ impl State {
     }
 
     fn count(&self, metrics: &ChangeMetrics) {
-        for environment in Environment::ALL {
-            let of = |is_counted: fn(&Stage) -> bool| {
-                let members = self.apps.values().filter(|member| member.environment == environment);
-                members.filter(|member| is_counted(&member.stage)).count()
-            };
-            let word = environment.as_str();
-            metrics.apps(word, "pending", of(|stage| *stage == Stage::Waiting));
-            metrics.apps(word, "rolling", of(|stage| *stage == Stage::Rolling));
-            metrics.apps(word, "failing", of(|stage| matches!(stage, Stage::Failing(_))));
+        let is_under_way = self.is_under_way();
+        let mut counts = BTreeMap::<_, usize>::new();
+        for Member { environment, stage, .. } in self.apps.values().filter(|_| is_under_way) {
+            *counts.entry((*environment, stage.word())).or_default() += 1;
         }
-        metrics.halted(self.failing().is_some());
+        for environment in Environment::ALL {
+            for word in Stage::WORDS {
+                let count = counts.get(&(environment, word)).copied().unwrap_or_default();
+                metrics.apps(environment.as_str(), word, count);
+            }
+        }
+        metrics.halted(is_under_way && self.failing().is_some());
+    }
+}
+
+impl Stage {
+    const WORDS: [&str; 3] = ["pending", "rolling", "failing"];
+
+    /// Its name in metrics.
+    const fn word(&self) -> &'static str {
+        let [pending, rolling, failing] = Self::WORDS;
+        match self {
+            Self::Waiting => pending,
+            Self::Rolling => rolling,
+            Self::Failing(_) => failing,
+        }
     }
 }
 

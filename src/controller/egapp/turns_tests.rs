@@ -1,6 +1,7 @@
 //! Who may go, and when: tables, and any order of reports.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -13,19 +14,33 @@ use Environment::{Dev, Prod, Stage as Staging};
 struct Change {
     turns: Turns,
     platform: Platform,
+    metrics: Arc<Metrics>,
 }
+
+const FAILING: &str = "egapp_platform_change_apps{environment=\"dev\",state=\"failing\"} ";
 
 impl Change {
     fn new(at_a_time: usize) -> Self {
         let head = "apiVersion: config.platform.evillgenius.com/v1alpha1, kind: PlatformConfig";
         let text = format!("{{{head}, rollout: {{maxConcurrent: {at_a_time}}}}}");
         let platform = Platform::from_yaml(&text).unwrap();
-        let turns = Turns::new(&platform, Metrics::new().unwrap().changes());
-        Self { turns, platform }
+        let metrics = Metrics::new().unwrap();
+        let turns = Turns::new(&platform, [], metrics.changes());
+        Self { turns, platform, metrics }
     }
 
     fn report(&self, app: &str, standing: Standing) -> Step {
         self.turns.report(&key(app), self.platform.revision(), standing)
+    }
+
+    /// The metrics: whether the change is halted, and how many apps of `dev` fail with it.
+    fn shown(&self) -> [f64; 2] {
+        let text = self.metrics.encode().unwrap();
+        let series = ["egapp_platform_change_halted ", FAILING];
+        series.map(|series| {
+            let line = text.lines().find(|line| line.starts_with(series)).unwrap();
+            line.rsplit_once(' ').unwrap().1.parse().unwrap()
+        })
     }
 
     fn has_turn(&self, app: &str) -> bool {
@@ -52,7 +67,7 @@ fn failing(environment: Environment) -> Standing {
 #[test]
 fn nobody_has_a_turn_before_every_app_was_looked_at() {
     let change = Change::new(5);
-    change.turns.expect(keys(&["a", "b", "c"]));
+    change.turns.see(&Area::Cluster, keys(&["a", "b", "c"]));
     assert_eq!(change.report("a", waiting(Prod)), Step::default());
     assert_eq!(change.report("b", waiting(Dev)), Step::default());
     assert!(!change.has_turn("b"));
@@ -64,9 +79,22 @@ fn nobody_has_a_turn_before_every_app_was_looked_at() {
 }
 
 #[test]
+fn nobody_has_a_turn_before_every_namespace_was_listed_or_refused() {
+    let areas = ["dev", "empty", "prod"].map(|name| Area::Namespace(name.into()));
+    let change = Change::new(1);
+    let turns = Turns::new(&change.platform, areas.clone(), change.metrics.changes());
+    let report = |app| turns.report(&key(app), change.platform.revision(), waiting(Prod));
+    let [dev, empty, prod] = areas;
+    assert_eq!(turns.see(&prod, keys(&["p"])), Step::default());
+    assert_eq!(report("p"), Step::default(), "there may be apps of dev elsewhere");
+    assert_eq!(turns.see(&dev, []), Step::default());
+    assert_eq!(turns.see(&empty, []).next, keys(&["p"]));
+}
+
+#[test]
 fn an_environment_begins_when_the_one_before_is_done() {
     let change = Change::new(2);
-    change.turns.expect(keys(&["d1", "d2", "d3", "s1"]));
+    change.turns.see(&Area::Cluster, keys(&["d1", "d2", "d3", "s1"]));
     for (app, environment) in [("s1", Staging), ("d1", Dev), ("d2", Dev)] {
         assert_eq!(change.report(app, waiting(environment)).next, []);
     }
@@ -82,7 +110,7 @@ fn an_environment_begins_when_the_one_before_is_done() {
 #[test]
 fn an_app_that_fails_halts_all_others_until_it_is_well() {
     let change = Change::new(1);
-    change.turns.expect(keys(&["a", "b"]));
+    change.turns.see(&Area::Cluster, keys(&["a", "b"]));
     change.report("a", waiting(Dev));
     assert_eq!(change.report("b", waiting(Dev)).next, keys(&["a"]));
     let step = change.report("a", failing(Dev));
@@ -99,7 +127,7 @@ fn an_app_that_fails_halts_all_others_until_it_is_well() {
 #[test]
 fn apps_that_are_not_ready_come_first() {
     let change = Change::new(1);
-    change.turns.expect(keys(&["a", "b"]));
+    change.turns.see(&Area::Cluster, keys(&["a", "b"]));
     change.report("b", Standing::Waiting { environment: Dev, is_ready: false });
     assert_eq!(change.report("a", waiting(Dev)).next, keys(&["b"]));
     assert_eq!(change.turns.turn(&key("b"), change.platform.revision()), Some(Turn { was_ready: false }));
@@ -130,6 +158,40 @@ fn another_platform_opens_all_and_takes_no_report_on_the_former() {
     assert_eq!(report("a", Standing::Apart), keys(&["b"]));
 }
 
+#[test]
+fn an_app_that_has_failed_halts_all_others_until_it_is_ready_whatever_its_pods_do_meanwhile() {
+    let change = Change::new(2);
+    change.turns.see(&Area::Cluster, keys(&["a", "b"]));
+    change.report("a", waiting(Dev));
+    change.report("b", waiting(Prod));
+    change.report("a", failing(Dev));
+    assert_eq!(change.report("a", Standing::Rolling { environment: Dev }), Step::default(), "a new pod");
+    assert_eq!(change.report("c", waiting(Dev)).next, []);
+    assert_eq!(change.report("a", Standing::Apart).next, keys(&["c"]));
+}
+
+#[test]
+fn what_fails_when_every_app_has_the_change_is_no_matter_of_the_change() {
+    let change = Change::new(1);
+    change.report("a", waiting(Dev));
+    assert_eq!(change.report("a", Standing::Apart).notice, Some(Notice::Complete));
+    assert_eq!(change.report("a", failing(Dev)), Step::default());
+    assert_eq!(change.shown(), [0.0, 0.0], "nothing is halted, and nothing fails with the change");
+    assert_eq!(change.report("a", Standing::Apart), Step::default());
+}
+
+#[test]
+fn the_last_app_that_fails_is_told_too() {
+    let change = Change::new(1);
+    change.report("a", waiting(Dev));
+    let why = "CrashLoop: exit code 1".to_owned();
+    let halted = Notice::Halted { app: key("a"), why, waiting: vec![] };
+    assert_eq!(change.report("a", failing(Dev)).notice, Some(halted));
+    assert_eq!(change.shown(), [1.0, 1.0]);
+    assert_eq!(change.report("a", Standing::Apart).notice, Some(Notice::Complete));
+    assert_eq!(change.shown(), [0.0, 0.0]);
+}
+
 proptest! {
     /// Apps that get their turn come up, fail and recover, or are deleted, in any order. At any time the rules hold, and
     /// in the end nobody is left waiting.
@@ -143,7 +205,7 @@ proptest! {
         let change = Change::new(at_a_time);
         let name = |i: usize| format!("app-{i:02}");
         let of: BTreeMap<_, _> = apps.iter().enumerate().map(|(i, env)| (name(i), order[*env])).collect();
-        change.turns.expect(of.keys().map(|app| key(app)));
+        change.turns.see(&Area::Cluster, of.keys().map(|app| key(app)));
         let (mut rolling, mut failing_now, mut open) = (BTreeMap::new(), BTreeMap::new(), of.clone());
         let mut granted = Vec::new();
         for (app, environment) in &of {
@@ -170,9 +232,10 @@ proptest! {
                 _ => Standing::Apart,
             };
             rolling.remove(&app);
-            failing_now.remove(&app);
+            let has_failed = failing_now.remove(&app).is_some();
             match choice {
-                0 => drop(rolling.insert(app.clone(), environment)),
+                0 if !has_failed => drop(rolling.insert(app.clone(), environment)),
+                0 => drop(failing_now.insert(app.clone(), environment)),
                 1 => drop(failing_now.insert(app.clone(), environment)),
                 _ => (),
             }

@@ -15,6 +15,7 @@ use tracing::warn;
 use super::cluster::{Aim, AppEntry, AppView, Caches, ChildKind, Live, PodView, View};
 use super::context::Context;
 use super::sync::{Kind, Sight};
+use super::worker::take_step;
 use crate::controller::key::ObjectKey;
 use crate::controller::queue::WorkQueue;
 use crate::controller::scope::{Area, Scope};
@@ -153,11 +154,13 @@ impl<H> KindObserver<'_, H> {
 
     /// The sight of the area is another: what was held back, or told otherwise, is looked at.
     fn look_at_all(&self) {
+        let Watches { ctx, queue, .. } = self.watches;
         let keys = self.caches().apps.keys();
-        self.watches.ctx.turns.expect(keys.clone());
+        let step = ctx.turns.see(self.area, keys.clone());
         for key in keys {
-            self.watches.queue.add(key);
+            queue.add(key);
         }
+        take_step(ctx, queue, step);
     }
 
     fn look_at(&self, touched: Vec<ObjectKey>) {

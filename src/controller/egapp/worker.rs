@@ -101,10 +101,14 @@ async fn pass(ctx: &Context, queue: &WorkQueue, key: &ObjectKey) -> (Outcome, Op
     decision
 }
 
-/// Tells how the app stands to a platform change, and calls the apps whose turn it is then.
+/// Tells how the app stands to a platform change.
 fn take_turns(ctx: &Context, queue: &WorkQueue, key: &ObjectKey, standing: Option<(u64, Standing)>) {
     let (revision, standing) = standing.unwrap_or_else(|| (ctx.platform().revision(), Standing::default()));
-    let Step { next, notice } = ctx.turns.report(key, revision, standing);
+    take_step(ctx, queue, ctx.turns.report(key, revision, standing));
+}
+
+/// Calls the apps whose turn it is, and tells people what they should hear.
+pub fn take_step(ctx: &Context, queue: &WorkQueue, Step { next, notice }: Step) {
     for key in next {
         queue.add(key);
     }

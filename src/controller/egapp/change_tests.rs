@@ -1,0 +1,170 @@
+//! Whose wish it is, and how an app stands to a change: the rules that must hold over restarts and former platforms.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::jiff::Timestamp;
+use kube::runtime::watcher::Event;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::controller::egapp::cluster::{Caches, Live, View};
+use crate::controller::egapp::desired::desired;
+use crate::controller::egapp::observe::observe;
+use crate::controller::egapp::replicas::Replicas;
+use crate::controller::egapp::status::{MadeOf, Outcome, status};
+use crate::controller::egapp::validate::validate;
+use crate::controller::key::ObjectKey;
+use crate::platform::Platform;
+
+const NOW: Turn = Turn { was_ready: true };
+
+/// Whose starter for `go` is that image.
+fn platform(image: &str) -> Platform {
+    let head = "apiVersion: config.platform.evillgenius.com/v1alpha1, kind: PlatformConfig";
+    Platform::from_yaml(&format!("{{{head}, images: {{starters: {{go: {{image: '{image}'}}}}}}}}")).unwrap()
+}
+
+fn app(status: Value) -> EGApp {
+    serde_json::from_value(json!({
+        "apiVersion": "egplatform.platform.evillgenius.com/v1alpha1", "kind": "EGApp",
+        "metadata": { "name": "web", "namespace": "team", "uid": "u", "generation": 3 },
+        "spec": { "framework": "go", "environment": "dev" },
+        "status": status,
+    }))
+    .unwrap()
+}
+
+/// A status that tells of generation 3.
+fn told(ready: &str, reason: &str) -> Value {
+    json!({
+        "observedGeneration": 3, "image": "whoami:1", "resources": { "cpu": "250m", "memory": "256Mi" },
+        "conditions": [{
+            "type": "Ready", "status": ready, "reason": reason, "message": "as of then",
+            "lastTransitionTime": "2024-05-06T07:08:09Z",
+        }],
+    })
+}
+
+fn failed() -> Value {
+    let mut status = told("False", "ImagePull");
+    status["lastFailure"] =
+        json!({ "reason": "ImagePull", "message": "image", "since": "2024-05-06T07:08:09Z" });
+    status
+}
+
+fn children(app: &EGApp, platform: &Platform) -> Children {
+    desired(&validate(app, platform).unwrap(), Replicas::Ours(1))
+}
+
+/// The app's Deployment as that platform wants it, marked or not, with so many of its one pod available.
+fn observed(app: &EGApp, platform: &Platform, mark: Option<u64>, available: i32) -> Observed {
+    let mut live = json!(children(app, platform).deployment);
+    live["metadata"]["uid"] = json!("d");
+    live["metadata"]["resourceVersion"] = json!("1");
+    live["metadata"]["generation"] = json!(1);
+    if let Some(mark) = mark {
+        live["metadata"]["annotations"][names::PLATFORM_CHANGE] = json!(format!("{mark:016x}"));
+    }
+    live["status"] = json!({
+        "observedGeneration": 1, "replicas": 1, "updatedReplicas": 1,
+        "readyReplicas": available, "availableReplicas": available,
+    });
+    let view: View<Deployment> = serde_json::from_value(live).unwrap();
+    let caches = Caches::default();
+    caches.deployments.handle(Event::Apply(Live::from(view)));
+    observe(&caches, &ObjectKey::new("team", "web"), "u")
+}
+
+fn standing(subject: Subject<'_>, author: Author, memory: &mut Memory) -> Standing {
+    let made_of = MadeOf::told(subject.app);
+    let verdict = status(subject.app, made_of.as_ref(), subject.observed, Outcome::InSync, Timestamp::now());
+    subject.standing(author, &verdict, false, memory)
+}
+
+#[test]
+fn another_platform_waits_for_a_turn_and_neither_an_edit_nor_a_deployment_that_is_gone_does() {
+    let (former, next) = (platform("whoami:1"), platform("whoami:2"));
+    let author = |app: &EGApp, observed: &Observed, turn| {
+        let subject = Subject { app, observed, revision: next.revision() };
+        subject.author(Some(&children(app, &next)), turn, &mut Memory::default())
+    };
+    let known = app(told("True", "StarterImage"));
+    let edited = app(json!({ "observedGeneration": 2 }));
+    let has_former = observed(&known, &former, None, 1);
+    assert_eq!(author(&known, &has_former, None), Author::PlatformLater);
+    assert_eq!(author(&known, &has_former, Some(NOW)), Author::PlatformNow(NOW));
+    assert_eq!(author(&edited, &has_former, None), Author::User);
+    assert_eq!(author(&known, &observed(&known, &next, None, 1), None), Author::User);
+    let gone = observe(&Caches::default(), &ObjectKey::new("team", "web"), "u");
+    assert_eq!(author(&known, &gone, None), Author::User);
+}
+
+#[test]
+fn a_turn_counts_for_one_change_and_not_when_that_platform_comes_back() {
+    let (one, two) = (platform("whoami:1"), platform("whoami:2"));
+    let (app, mut memory) = (app(told("True", "StarterImage")), Memory::default());
+    let (has_one, has_two) = (observed(&app, &one, None, 1), observed(&app, &two, None, 1));
+    let mut under = |platform: &Platform, observed: &Observed, turn| {
+        memory.enter(platform.revision());
+        let subject = Subject { app: &app, observed, revision: platform.revision() };
+        subject.author(Some(&children(&app, platform)), turn, &mut memory)
+    };
+    assert_eq!(under(&two, &has_one, Some(NOW)), Author::PlatformNow(NOW));
+    assert_eq!(
+        under(&two, &has_one, None),
+        Author::User,
+        "its turn is used: it tries until it has the change"
+    );
+    assert_eq!(under(&one, &has_two, None), Author::PlatformLater);
+    assert_eq!(under(&two, &has_one, None), Author::PlatformLater, "back again is another change");
+}
+
+#[test]
+fn an_app_that_got_through_and_is_scaled_since_takes_no_turn_again() {
+    let next = platform("whoami:2");
+    let (app, mut memory) = (app(told("True", "StarterImage")), Memory::default());
+    let mut stands = |available, author| {
+        let observed = observed(&app, &next, Some(next.revision()), available);
+        let subject = Subject { app: &app, observed: &observed, revision: next.revision() };
+        standing(subject, author, &mut memory)
+    };
+    let rolling = Standing::Rolling { environment: Environment::Dev };
+    assert_eq!(stands(0, Author::PlatformNow(NOW)), rolling);
+    assert_eq!(stands(0, Author::User), rolling, "by its mark, as after a restart");
+    assert_eq!(stands(1, Author::PlatformNow(NOW)), Standing::Apart);
+    assert_eq!(stands(0, Author::User), Standing::Apart);
+}
+
+#[test]
+fn after_a_restart_an_app_that_has_failed_with_the_change_fails_until_it_is_ready() {
+    let next = platform("whoami:2");
+    let app = app(failed());
+    let stands = |available, mark| {
+        let observed = observed(&app, &next, mark, available);
+        let subject = Subject { app: &app, observed: &observed, revision: next.revision() };
+        standing(subject, Author::User, &mut Memory::default())
+    };
+    let why = "ImagePull: image".to_owned();
+    let failing = Standing::Failing { environment: Environment::Dev, why };
+    assert_eq!(stands(0, Some(next.revision())), failing, "its pod is a new one, with no trouble yet");
+    assert_eq!(stands(1, Some(next.revision())), Standing::Apart);
+    assert_eq!(stands(0, None), Standing::Apart, "it is not marked: the change is not the cause");
+}
+
+#[test]
+fn whether_an_app_is_well_before_its_turn_is_what_its_pods_say_unless_a_call_failed() {
+    let (former, next) = (platform("whoami:1"), platform("whoami:2"));
+    for (ready, reason, available, is_ready) in [
+        ("True", "StarterImage", 1, true),
+        ("True", "StarterImage", 0, false),
+        ("Unknown", "Forbidden", 1, true),
+        ("False", "Forbidden", 1, false),
+        ("False", "NameConflict", 1, false),
+    ] {
+        let app = app(told(ready, reason));
+        let observed = observed(&app, &former, None, available);
+        let subject = Subject { app: &app, observed: &observed, revision: next.revision() };
+        let standing = standing(subject, Author::PlatformLater, &mut Memory::default());
+        let waiting = Standing::Waiting { environment: Environment::Dev, is_ready };
+        assert_eq!(standing, waiting, "{ready} {reason}, {available} available");
+    }
+}
