@@ -170,7 +170,11 @@ impl State {
         if is_news { self.step(metrics) } else { Step::default() }
     }
 
+    /// Nothing is decided, nor counted for each of many apps, before the last has been looked at.
     fn step(&mut self, metrics: &ChangeMetrics) -> Step {
+        if !self.knows_all() {
+            return Step::default();
+        }
         let notice = self.notice();
         let next = self.give_turns();
         self.count(metrics);
@@ -219,7 +223,7 @@ impl State {
 
     /// Gives the turns that are free. Those that are not Ready come first: they have nothing to lose.
     fn give_turns(&mut self) -> Vec<ObjectKey> {
-        if !self.knows_all() || self.failing().is_some() {
+        if self.failing().is_some() {
             return Vec::new();
         }
         let in_environment =
@@ -251,7 +255,7 @@ impl State {
 
     /// What people have not heard yet.
     fn notice(&mut self) -> Option<Notice> {
-        if !self.knows_all() || !self.is_under_way() {
+        if !self.is_under_way() {
             return None;
         }
         let waiting = self.waiting();
