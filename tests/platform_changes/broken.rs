@@ -42,6 +42,21 @@ async fn until_halted(cluster: &Cluster, operator: &Operator) {
     requests_when_quiet(cluster, cluster.audit_mark().unwrap()).await;
 }
 
+async fn delete_pods(app: &App<'_>, name: &str) {
+    app.kubectl(&["delete", "pods", "--selector", &format!("{}={name}", egapp_api::labels::EGAPP)]).await;
+}
+
+/// An app that has the change fails when all have it: that halts nothing.
+async fn fails_for_another_cause(app: &App<'_>, operator: &Operator) {
+    app.kubectl(&["create", "quota", "full", "--hard=pods=0"]).await;
+    delete_pods(app, "prod-00").await;
+    app.sibling("prod-00").until("it fails", |app| reason(app) == "QuotaExceeded").await;
+    requests_when_quiet(app.cluster, app.cluster.audit_mark().unwrap()).await;
+    assert_eq!(operator.metric(HALTED), Some(0.0));
+    let told = told(app.cluster).await;
+    assert_eq!(told.last().unwrap().0, "PlatformChangeComplete", "{told:#?}");
+}
+
 #[tokio::test]
 async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
     let cluster = installed().await;
@@ -73,16 +88,14 @@ async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
 
     assert!(explained(&any, "stage-00", &mount).contains("it waits for its turn"));
 
-    // One of them gets an image of its own, so that a turn is free; and whoever looks into the other deletes its pods.
-    // They have successors in a moment, with no trouble of their own yet.
     let edit = json!({ "spec": { "image": "registry.example.com/team/web:2" } });
     let (broken, mended) = broken.split_at(1);
+    // A turn is free when the others are well, and the pods that follow the deleted ones have no trouble of their own yet.
     for name in mended {
         any.sibling(name).patch(&edit).await;
         any.sibling(name).wait_ready().await;
     }
-    any.kubectl(&["delete", "pods", "--selector", &format!("{}={}", egapp_api::labels::EGAPP, broken[0])])
-        .await;
+    delete_pods(&any, &broken[0]).await;
     until_halted(&cluster, &operator).await;
     assert_eq!(running(&any, &bad).await, broken, "it stays halted until that one is Ready");
 
@@ -112,14 +125,6 @@ async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
     until_metric(&operator, HALTED, 0.0).await;
     until_told(&cluster, "PlatformChangeComplete").await;
 
-    // What fails from now on has another cause.
-    any.kubectl(&["create", "quota", "full", "--hard=pods=0"]).await;
-    let later = any.sibling("prod-00");
-    any.kubectl(&["delete", "pods", "--selector", &format!("{}=prod-00", egapp_api::labels::EGAPP)]).await;
-    later.until("it fails", |app| reason(app) == "QuotaExceeded").await;
-    requests_when_quiet(&cluster, cluster.audit_mark().unwrap()).await;
-    assert_eq!(operator.metric(HALTED), Some(0.0));
-    let told = told(&cluster).await;
-    assert_eq!(told.last().unwrap().0, "PlatformChangeComplete", "{told:#?}");
+    fails_for_another_cause(&any, &operator).await;
     operator.stop().await;
 }

@@ -23,7 +23,7 @@ fn platform(image: &str) -> Platform {
     Platform::from_yaml(&format!("{{{head}, images: {{starters: {{go: {{image: '{image}'}}}}}}}}")).unwrap()
 }
 
-fn app(status: Value) -> EGApp {
+fn app(status: &Value) -> EGApp {
     serde_json::from_value(json!({
         "apiVersion": "egplatform.platform.evillgenius.com/v1alpha1", "kind": "EGApp",
         "metadata": { "name": "web", "namespace": "team", "uid": "u", "generation": 3 },
@@ -87,8 +87,8 @@ fn another_platform_waits_for_a_turn_and_neither_an_edit_nor_a_deployment_that_i
         let subject = Subject { app, observed, revision: next.revision() };
         subject.author(Some(&children(app, &next)), turn, &mut Memory::default())
     };
-    let known = app(told("True", "StarterImage"));
-    let edited = app(json!({ "observedGeneration": 2 }));
+    let known = app(&told("True", "StarterImage"));
+    let edited = app(&json!({ "observedGeneration": 2 }));
     let has_former = observed(&known, &former, None, 1);
     assert_eq!(author(&known, &has_former, None), Author::PlatformLater);
     assert_eq!(author(&known, &has_former, Some(NOW)), Author::PlatformNow(NOW));
@@ -101,7 +101,7 @@ fn another_platform_waits_for_a_turn_and_neither_an_edit_nor_a_deployment_that_i
 #[test]
 fn a_turn_counts_for_one_change_and_not_when_that_platform_comes_back() {
     let (one, two) = (platform("whoami:1"), platform("whoami:2"));
-    let (app, mut memory) = (app(told("True", "StarterImage")), Memory::default());
+    let (app, mut memory) = (app(&told("True", "StarterImage")), Memory::default());
     let (has_one, has_two) = (observed(&app, &one, None, 1), observed(&app, &two, None, 1));
     let mut under = |platform: &Platform, observed: &Observed, turn| {
         memory.enter(platform.revision());
@@ -121,7 +121,7 @@ fn a_turn_counts_for_one_change_and_not_when_that_platform_comes_back() {
 #[test]
 fn an_app_that_got_through_and_is_scaled_since_takes_no_turn_again() {
     let next = platform("whoami:2");
-    let (app, mut memory) = (app(told("True", "StarterImage")), Memory::default());
+    let (app, mut memory) = (app(&told("True", "StarterImage")), Memory::default());
     let mut stands = |available, author| {
         let observed = observed(&app, &next, Some(next.revision()), available);
         let subject = Subject { app: &app, observed: &observed, revision: next.revision() };
@@ -137,7 +137,7 @@ fn an_app_that_got_through_and_is_scaled_since_takes_no_turn_again() {
 #[test]
 fn after_a_restart_an_app_that_has_failed_with_the_change_fails_until_it_is_ready() {
     let next = platform("whoami:2");
-    let app = app(failed());
+    let app = app(&failed());
     let stands = |available, mark| {
         let observed = observed(&app, &next, mark, available);
         let subject = Subject { app: &app, observed: &observed, revision: next.revision() };
@@ -160,7 +160,7 @@ fn whether_an_app_is_well_before_its_turn_is_what_its_pods_say_unless_a_call_fai
         ("False", "Forbidden", 1, false),
         ("False", "NameConflict", 1, false),
     ] {
-        let app = app(told(ready, reason));
+        let app = app(&told(ready, reason));
         let observed = observed(&app, &former, None, available);
         let subject = Subject { app: &app, observed: &observed, revision: next.revision() };
         let standing = standing(subject, Author::PlatformLater, &mut Memory::default());

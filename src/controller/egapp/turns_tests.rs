@@ -34,7 +34,7 @@ impl Change {
     }
 
     /// The metrics: whether the change is halted, and how many apps of `dev` fail with it.
-    fn shown(&self) -> [f64; 2] {
+    fn shown(&self) -> [u32; 2] {
         let text = self.metrics.encode().unwrap();
         let series = ["egapp_platform_change_halted ", FAILING];
         series.map(|series| {
@@ -176,7 +176,7 @@ fn what_fails_when_every_app_has_the_change_is_no_matter_of_the_change() {
     change.report("a", waiting(Dev));
     assert_eq!(change.report("a", Standing::Apart).notice, Some(Notice::Complete));
     assert_eq!(change.report("a", failing(Dev)), Step::default());
-    assert_eq!(change.shown(), [0.0, 0.0], "nothing is halted, and nothing fails with the change");
+    assert_eq!(change.shown(), [0, 0], "nothing is halted, and nothing fails with the change");
     assert_eq!(change.report("a", Standing::Apart), Step::default());
 }
 
@@ -187,9 +187,9 @@ fn the_last_app_that_fails_is_told_too() {
     let why = "CrashLoop: exit code 1".to_owned();
     let halted = Notice::Halted { app: key("a"), why, waiting: vec![] };
     assert_eq!(change.report("a", failing(Dev)).notice, Some(halted));
-    assert_eq!(change.shown(), [1.0, 1.0]);
+    assert_eq!(change.shown(), [1, 1]);
     assert_eq!(change.report("a", Standing::Apart).notice, Some(Notice::Complete));
-    assert_eq!(change.shown(), [0.0, 0.0]);
+    assert_eq!(change.shown(), [0, 0]);
 }
 
 proptest! {
@@ -235,8 +235,7 @@ proptest! {
             let has_failed = failing_now.remove(&app).is_some();
             match choice {
                 0 if !has_failed => drop(rolling.insert(app.clone(), environment)),
-                0 => drop(failing_now.insert(app.clone(), environment)),
-                1 => drop(failing_now.insert(app.clone(), environment)),
+                0 | 1 => drop(failing_now.insert(app.clone(), environment)),
                 _ => (),
             }
             granted.extend(change.report(&app, standing).next);
