@@ -1,12 +1,13 @@
-//! What the manager keeps of a pod, in bytes. A process of its own, with the manager's allocator, so that what it grows
+//! What the manager keeps of a pod, and of somebody's autoscaler, in bytes. A process of its own, with the manager's allocator, so that what it grows
 //! by is what was kept. `cargo test --test index_memory -- --nocapture` prints the figures.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops where its setting fails")]
 #![allow(clippy::print_stdout, reason = "the figures are worth reading")]
 #![cfg(target_os = "linux")]
 
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use kube::runtime::watcher::Event;
-use pe_app::controller::egapp::cluster::{PodIndex, PodView};
+use pe_app::controller::egapp::cluster::{Caches, Live, PodIndex, PodView, Target, View};
 use pe_app::controller::key::ObjectKey;
 use serde_json::{Value, json};
 
@@ -20,7 +21,45 @@ const PODS_OF_AN_APP: usize = 100;
 /// What a pod may cost.
 const LIMIT: usize = 130;
 
+const AUTOSCALERS: usize = 20_000;
+
+/// What an autoscaler may cost that is not the operator's.
+const AUTOSCALER_LIMIT: usize = 800;
+
 #[test]
+fn what_is_kept_is_small() {
+    // One after the other, and held: what one frees would serve the next.
+    let _held = somebody_elses_autoscaler_costs_its_name_and_its_target();
+    a_healthy_pod_costs_little_more_than_its_name_also_after_it_has_failed();
+}
+
+fn somebody_elses_autoscaler_costs_its_name_and_its_target() -> Caches {
+    let (caches, empty) = (Caches::default(), resident());
+    for number in 0..AUTOSCALERS {
+        let view = autoscaler(number);
+        caches.aims.handle(Event::Apply(view.aim()));
+        caches.autoscalers.handle(Event::Apply(Live::from(view)));
+    }
+    let each = resident().saturating_sub(empty) / AUTOSCALERS;
+    println!("a foreign autoscaler: {each} bytes");
+    assert!(each <= AUTOSCALER_LIMIT, "{each} bytes");
+    assert_eq!(caches.aims.of(Target::Deployment, &ObjectKey::new("team", "shop-7")), ["shop-7".into()]);
+    caches
+}
+
+fn autoscaler(number: usize) -> View<HorizontalPodAutoscaler> {
+    let name = format!("shop-{number}");
+    serde_json::from_value(json!({
+        "metadata": { "namespace": "team", "name": name, "uid": format!("{number:036}"), "resourceVersion": "1" },
+        "spec": {
+            "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": name },
+            "minReplicas": 2, "maxReplicas": 9,
+        },
+        "status": { "currentReplicas": 2, "desiredReplicas": 2, "conditions": [] },
+    }))
+    .unwrap()
+}
+
 fn a_healthy_pod_costs_little_more_than_its_name_also_after_it_has_failed() {
     let index = PodIndex::default();
     let empty = resident();

@@ -13,6 +13,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod lingering;
 mod others;
 mod own;
 mod restarts;

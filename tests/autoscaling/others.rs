@@ -52,4 +52,18 @@ async fn an_autoscaler_of_the_egapp_itself_works_and_nobody_fights() {
     let writes = requests_when_quiet(cluster, mark).await.namespace(&app.namespace).writes();
     assert_eq!(writes.count(), 0, "{writes:#?}");
     counts.were(&[1, 3]).await;
+
+    app.patch(&json!({ "spec": { "autoscaling": { "minReplicas": 2, "maxReplicas": 9 } } })).await;
+    let writes = requests_when_quiet(cluster, mark).await.namespace(&app.namespace).writes();
+    assert_eq!(writes.resource("horizontalpodautoscalers").count(), 0, "two would switch each other off");
+    let message = ready_with(&app, 3).await;
+    assert!(message.ends_with("HorizontalPodAutoscaler web decides how many there are"), "{message}");
+    app.kubectl(&["delete", "horizontalpodautoscaler", "web"]).await;
+    until_autoscalers(&app, &["web"]).await;
+    let autoscaler = app.object("horizontalpodautoscaler").await.unwrap();
+    assert_eq!(autoscaler["spec"]["scaleTargetRef"]["kind"], "Deployment");
+    ready_with(&app, 3).await;
+    app.kubectl(&["autoscale", "egapp", "web", "--name=theirs", "--min=3", "--max=5"]).await;
+    until_autoscalers(&app, &["theirs"]).await;
+    counts.were(&[1, 3]).await;
 }

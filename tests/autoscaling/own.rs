@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::App;
-use crate::support::app::reason;
+use crate::support::app::{condition, reason};
 use crate::support::operator::requests_when_quiet;
 use crate::{Counts, bounded, cluster, ready_with, small, until_autoscalers};
 
@@ -17,7 +17,7 @@ async fn switched_on_it_takes_the_replicas_as_they_are_and_off_it_gives_them_bac
     let message = ready_with(&app, 5).await;
     assert!(message.ends_with("HorizontalPodAutoscaler web decides how many there are"), "{message}");
     let autoscaler = app.object("horizontalpodautoscaler").await.unwrap();
-    assert_eq!(autoscaler["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"], 80);
+    assert_eq!(autoscaler["spec"]["metrics"][0]["containerResource"]["target"]["averageUtilization"], 80);
     assert_eq!(autoscaler["metadata"]["ownerReferences"][0]["kind"], "EGApp");
 
     // As the autoscaler itself does it.
@@ -76,6 +76,33 @@ async fn zero_stops_it_and_any_other_number_lets_it_go_on() {
     ready_with(&app, 3).await;
     until_autoscalers(&app, &["web"]).await;
     counts.were(&[2, 0, 3]).await;
+}
+
+#[tokio::test]
+async fn a_zero_that_somebody_else_sets_stays_and_is_told() {
+    let app = App::ready(cluster().await, "web", &bounded(1, 2, 5)).await;
+    until_autoscalers(&app, &["web"]).await;
+    app.kubectl(&["scale", "deployment", "web", "--replicas=0"]).await;
+    let now = app.until("it is told", |app| reason(app) == "ScaledToZero").await;
+    let message = condition(&now, "Ready")["message"].as_str().unwrap();
+    assert!(message.ends_with("web does nothing until somebody sets another number"), "{message}");
+    app.kubectl(&["scale", "deployment", "web", "--replicas=3"]).await;
+    ready_with(&app, 3).await;
+}
+
+#[tokio::test]
+async fn a_deployment_that_somebody_deletes_starts_again_and_is_told_as_repaired() {
+    let app = App::ready(cluster().await, "web", &bounded(1, 3, 5)).await;
+    until_autoscalers(&app, &["web"]).await;
+    let uid = app.deployment().await["metadata"]["uid"].clone();
+    let counts = Counts::begin(&app).await;
+    app.kubectl(&["delete", "deployment", "web"]).await;
+    app.until_deployment("there is another", |live| live["metadata"]["uid"] != uid).await;
+    ready_with(&app, 3).await;
+    counts.were(&[3]).await;
+    let told: Vec<_> = app.events().await.iter().map(|event| event["reason"].clone()).collect();
+    assert!(told.contains(&json!("Repaired")), "{told:?}");
+    assert_eq!(told.iter().filter(|reason| **reason == "Created").count(), 1, "{told:?}");
 }
 
 #[tokio::test]

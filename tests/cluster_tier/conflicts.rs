@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::cluster;
+use crate::support::App;
 use crate::support::app::{condition, reason, with_image};
 use crate::support::operator::user;
-use crate::support::{App, eventually, holds};
+use crate::support::policy::{rewriting, until_history_limit_is};
 
 #[tokio::test]
 async fn a_foreign_deployment_of_the_name_is_never_touched_and_the_app_goes_on_when_it_is_gone() {
@@ -57,7 +58,7 @@ async fn a_quota_is_told_in_the_servers_words_and_ends_by_itself() {
 async fn a_policy_that_rewrites_our_field_is_told_and_not_fought() {
     let cluster = cluster().await;
     let app = App::named(cluster, "web").await;
-    cluster.apply(&rewriting_policy(&app.namespace)).await.unwrap();
+    cluster.apply(&rewriting(&app.namespace)).await.unwrap();
     until_history_limit_is(&app, "1").await;
     app.apply(&with_image(1)).await;
     let told = app.until("it is told", |app| reason(app) == "Overridden").await;
@@ -74,46 +75,4 @@ async fn a_policy_that_rewrites_our_field_is_told_and_not_fought() {
     until_history_limit_is(&app, "10").await;
     app.patch(&json!({ "spec": { "replicaCount": 2 } })).await;
     app.wait_ready().await;
-}
-
-/// Waits until a new Deployment would get that limit: policies come into force, and go, with a delay.
-async fn until_history_limit_is(app: &App<'_>, wanted: &str) {
-    eventually("the policy is in force, or gone", async || {
-        let probe = ["create", "deployment", "probe", "--image=x:1", "--dry-run=server", "-o"];
-        let limit = app.kubectl(&[&probe[..], &["jsonpath={.spec.revisionHistoryLimit}"]].concat()).await;
-        holds(limit == wanted, || limit)
-    })
-    .await;
-}
-
-/// A policy that sets a field of ours in one namespace.
-fn rewriting_policy(namespace: &str) -> String {
-    json!({ "apiVersion": "v1", "kind": "List", "items": [
-        {
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "MutatingAdmissionPolicy",
-            "metadata": { "name": namespace },
-            "spec": {
-                "failurePolicy": "Fail",
-                "reinvocationPolicy": "Never",
-                "matchConstraints": { "resourceRules": [{
-                    "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
-                    "resources": ["deployments"],
-                }] },
-                "mutations": [{ "patchType": "ApplyConfiguration", "applyConfiguration": {
-                    "expression": "Object{spec: Object.spec{revisionHistoryLimit: 1}}",
-                } }],
-            },
-        },
-        {
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "MutatingAdmissionPolicyBinding",
-            "metadata": { "name": namespace },
-            "spec": {
-                "policyName": namespace,
-                "matchResources": { "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": namespace } } },
-            },
-        },
-    ] })
-    .to_string()
 }

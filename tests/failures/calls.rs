@@ -3,9 +3,9 @@
 use cluster::{Cluster, Options};
 use serde_json::{Value, json};
 
-use crate::refusals::policy;
 use crate::support::app::{condition, reason};
 use crate::support::operator::{install, user};
+use crate::support::policy::{refusing, until_refused};
 use crate::support::{App, Operator, eventually, holds, project};
 use crate::{GOOD, PLATFORM, app_of, cluster, failing, recovered, running};
 
@@ -24,14 +24,8 @@ async fn an_app_without_any_image_is_told_which_keys_were_tried() {
 async fn a_deployment_that_a_policy_refuses_is_tried_with_growing_gaps_until_it_is_allowed() {
     let cluster = cluster().await;
     let app = App::named(cluster, "web").await;
-    cluster.apply(&policy(&app.namespace, "deployments")).await.unwrap();
-    eventually("the policy is in force", async || {
-        let probe =
-            ["-n", &app.namespace, "create", "deployment", "probe", "--image=x:1", "--dry-run=server"];
-        let answer = cluster.kubectl(probe).await;
-        holds(answer.is_err(), || format!("{answer:?}"))
-    })
-    .await;
+    cluster.apply(&refusing(&app.namespace, "CREATE", ("apps", "v1"), "deployments")).await.unwrap();
+    until_refused(&app, true, &["create", "deployment", "probe", "--image=x:1", "--dry-run=server"]).await;
     let mark = cluster.audit_mark().unwrap();
     app.apply(&running(GOOD, 1)).await;
     let message = failing(&app, "AdmissionDenied").await;

@@ -5,7 +5,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{App, eventually, holds, project};
+use crate::support::policy::{refusing, until_refused};
+use crate::support::{App, project};
 use crate::{GOOD, app_of, cluster, failing, recovered, running};
 
 /// The sentence that the Deployment shows, recorded under that name, without what differs from run to run.
@@ -79,46 +80,11 @@ async fn pods_that_pod_security_refuses_are_told_and_come_when_it_allows_them() 
 async fn pods_that_a_policy_refuses_are_told_and_come_when_it_is_gone() {
     let cluster = cluster().await;
     let app = App::named(cluster, "web").await;
-    cluster.apply(&policy(&app.namespace, "pods")).await.unwrap();
-    eventually("the policy is in force", async || {
-        let probe = ["-n", &app.namespace, "run", "probe", "--image=x:1", "--dry-run=server"];
-        let answer = cluster.kubectl(probe).await;
-        holds(answer.is_err(), || format!("{answer:?}"))
-    })
-    .await;
+    cluster.apply(&refusing(&app.namespace, "CREATE", ("", "v1"), "pods")).await.unwrap();
+    until_refused(&app, true, &["run", "probe", "--image=x:1", "--dry-run=server"]).await;
     app.apply(&running(GOOD, 1)).await;
     let message = failing(&app, "PodsRefused").await;
     assert_eq!(message, format!("new pods are refused: {}", recorded(&app, "policy.txt").await));
     cluster.kubectl(["delete", "validatingadmissionpolicybinding", &app.namespace]).await.unwrap();
     recovered(&app).await;
-}
-
-/// A policy that refuses whatever is made of a kind in one namespace.
-pub(crate) fn policy(namespace: &str, kind: &str) -> String {
-    let (group, version) = if kind == "pods" { ("", "v1") } else { ("apps", "v1") };
-    json!({ "apiVersion": "v1", "kind": "List", "items": [
-        {
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "ValidatingAdmissionPolicy",
-            "metadata": { "name": namespace },
-            "spec": {
-                "failurePolicy": "Fail",
-                "matchConstraints": { "resourceRules": [{
-                    "apiGroups": [group], "apiVersions": [version], "operations": ["CREATE"], "resources": [kind],
-                }] },
-                "validations": [{ "expression": "false", "message": "nothing new on Fridays" }],
-            },
-        },
-        {
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "ValidatingAdmissionPolicyBinding",
-            "metadata": { "name": namespace },
-            "spec": {
-                "policyName": namespace,
-                "validationActions": ["Deny"],
-                "matchResources": { "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": namespace } } },
-            },
-        },
-    ] })
-    .to_string()
 }

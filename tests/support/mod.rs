@@ -13,6 +13,7 @@ pub mod app;
 pub mod http;
 pub mod mount;
 pub mod operator;
+pub mod policy;
 pub mod setting;
 pub mod watch;
 

@@ -235,6 +235,9 @@ pub struct EGAppSpec {
     /// The app starts with `replicaCount` replicas or the nearest number within the bounds. `replicaCount: 0` still
     /// stops it, and any other number lets it go on. Without `autoscaling` again, `replicaCount` counts at once: from 40
     /// replicas to 1, if that is what it says. Needs the cluster's metrics API (metrics-server).
+    ///
+    /// Another HorizontalPodAutoscaler for the Deployment, or for the EGApp itself, is given way to: there is none of the
+    /// app's own then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = [autoscaling::ordered_bounds()]))]
     pub autoscaling: Option<Autoscaling>,

@@ -4,7 +4,7 @@ use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, Resources};
 use pe_app::controller::egapp::cluster::ChildKind;
 use pe_app::controller::egapp::desired::desired;
 use pe_app::controller::egapp::observe::{Observed, Ownership, Seen};
-use pe_app::controller::egapp::replicas::{Replicas, Scaling};
+use pe_app::controller::egapp::replicas::{OwnAutoscaler, Replicas, Scaling};
 use pe_app::controller::egapp::validate::{Workload, validate};
 use pe_app::platform::{OPERATOR_VARIABLES, Platform};
 use serde::Serialize;
@@ -136,22 +136,29 @@ fn given(resources: &Resources) -> Vec<String> {
 fn replicas(app: &EGApp, observed: &Observed) -> Fact {
     let (spec, scaling) = (&app.spec, Scaling::of(&app.spec, observed));
     let wanted = scaling.desired(observed);
-    let because = match (scaling.replicas, observed.scaled_by.first(), spec.autoscaling) {
-        (Replicas::Ours(0), _, _) => {
+    let name = app.metadata.name.as_deref().unwrap_or_default();
+    let decider = scaling.decider(name, observed).unwrap_or_default();
+    let beside = if spec.autoscaling.is_some() { "; spec.autoscaling has no effect beside it" } else { "" };
+    let because = match (scaling.replicas, scaling.autoscaler) {
+        (Replicas::Ours(0), _) => {
             "spec.replicaCount: 0 stops the app, whatever scales it otherwise".to_owned()
         }
-        (Replicas::Autoscaled, Some(other), own) => {
-            let beside = if own.is_some() { "; spec.autoscaling has no effect beside it" } else { "" };
+        (Replicas::Autoscaled, OwnAutoscaler::Unwanted) => {
             format!(
-                "HorizontalPodAutoscaler {other}, which is not the operator's, scales the Deployment; \
+                "HorizontalPodAutoscaler {decider}, which the EGApp does not ask for, scales the Deployment; \
                  spec.replicaCount counts only where it is 0{beside}"
             )
         }
-        (Replicas::Autoscaled, None, _) => "its HorizontalPodAutoscaler decides: spec.autoscaling".to_owned(),
-        (Replicas::Ours(_), _, Some(_)) => {
+        (Replicas::Autoscaled, _) => "its HorizontalPodAutoscaler decides: spec.autoscaling".to_owned(),
+        (Replicas::Ours(_), OwnAutoscaler::Later | OwnAutoscaler::Wanted) => {
             "the start within spec.autoscaling; its HorizontalPodAutoscaler decides from then on".to_owned()
         }
-        (Replicas::Ours(_), _, None) => "spec.replicaCount".to_owned(),
+        (Replicas::Ours(_), OwnAutoscaler::Unwanted) if decider.is_empty() => "spec.replicaCount".to_owned(),
+        (Replicas::Ours(_), OwnAutoscaler::Unwanted) => {
+            format!(
+                "spec.replicaCount, which HorizontalPodAutoscaler {decider} sets: it scales the EGApp itself{beside}"
+            )
+        }
     };
     let bounds = spec.autoscaling.map(|own| {
         format!(
@@ -251,7 +258,7 @@ fn obstacles(app: &EGApp, observed: &Observed) -> Vec<String> {
     all.extend(taken(&observed.deployment));
     all.extend(taken(&observed.service));
     all.extend(taken(&observed.disruption_budget));
-    if app.spec.autoscaling.is_some() && observed.scaled_by.is_empty() {
+    if Scaling::of(&app.spec, observed).autoscaler != OwnAutoscaler::Unwanted {
         all.extend(taken(&observed.autoscaler));
     }
     all

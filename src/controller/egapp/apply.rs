@@ -2,8 +2,9 @@
 
 use futures::FutureExt;
 use futures::future::{join3, ready};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use super::cluster::Cluster;
+use super::cluster::{ChildKind, Cluster};
 use super::desired::Children;
 use super::ensure::{Ensure, Found};
 use super::memory::Memory;
@@ -26,7 +27,8 @@ impl Applied {
 ///
 /// A new app's Deployment comes alone, and the rest with the next pass: a Service takes the API server many times
 /// longer, and in a flood of new apps every pod would wait for the Services of others. An autoscaler comes last, and
-/// goes first: it finds the number of replicas in nobody else's hands.
+/// goes first: it finds the number of replicas in nobody else's hands. When it is gone, the next pass decides who has
+/// them; one that does not go keeps them, and holds up nothing else.
 pub async fn apply(
     cluster: &Cluster,
     key: &ObjectKey,
@@ -39,8 +41,11 @@ pub async fn apply(
     let mut scaler = Found::Unseen;
     if autoscaler == OwnAutoscaler::Unwanted {
         scaler = child.run(None, &observed.autoscaler, &mut memory.autoscaler).boxed().await;
-        if matches!(scaler, Found::Failed(_)) {
-            return Applied([Found::Moving, Found::Moving, Found::Moving, scaler]);
+        if matches!(scaler, Found::Deleted(_)) {
+            return Applied([Found::Unseen, Found::Unseen, Found::Unseen, scaler]);
+        }
+        if matches!(scaler, Found::Moving) {
+            scaler = Found::Waiting(HorizontalPodAutoscaler::TITLE);
         }
     }
     // Boxed: a pass waits in memory for the API server, with all that its future holds.
@@ -68,14 +73,20 @@ pub async fn apply(
     .await;
     let scaler = match autoscaler {
         OwnAutoscaler::Unwanted => scaler,
-        OwnAutoscaler::Wanted | OwnAutoscaler::Later if !is_well(&deployment) => Found::Moving,
-        OwnAutoscaler::Later => Found::Unseen,
-        OwnAutoscaler::Wanted => {
+        OwnAutoscaler::Later if is_well(&deployment) => Found::Unseen,
+        OwnAutoscaler::Wanted if is_well(&deployment) || !names_replicas(observed) => {
             let scaling = scaling.map(|scaling| *scaling);
             child.run(scaling, &observed.autoscaler, &mut memory.autoscaler).boxed().await
         }
+        OwnAutoscaler::Wanted | OwnAutoscaler::Later => Found::Moving,
     };
     Applied([deployment, service, budget, scaler])
+}
+
+/// Whether an apply of ours has set the number of replicas, so that an autoscaler would fight with the next one.
+fn names_replicas(observed: &Observed) -> bool {
+    let live = observed.deployment.live.as_ref().and_then(|live| live.details.as_ref());
+    live.is_none_or(|live| live.owns_replicas)
 }
 
 fn is_well(found: &Found) -> bool {

@@ -226,9 +226,13 @@ impl Ensure<'_> {
     async fn remove<K: ChildKind>(self, seen: &Seen<K>, memory: &mut ChildMemory) -> Result<Found, Error> {
         match (&seen.ownership, &seen.live) {
             (Ownership::Ours, Some(live)) => {
-                self.cluster.delete_child(self.key, live).await?;
-                memory.settle(0, 0);
+                let is_gone = self.cluster.delete_child(self.key, live).await?;
                 info!(namespace = self.key.namespace(), name = self.key.name(), kind = K::TITLE, "deleted");
+                if !is_gone {
+                    memory.in_sync = None;
+                    return Ok(Found::Moving);
+                }
+                memory.settle(0, 0);
                 Ok(Found::Deleted(K::TITLE))
             }
             (Ownership::Terminating, _) => Ok(Found::Moving),
@@ -262,10 +266,14 @@ impl ChildMemory {
         *self = Self { in_sync: Some((wanted, live)), contest: self.contest.take(), ..Self::default() };
     }
 
-    /// Whether what is there, or was until now, is what came of the same wish: what differs is then somebody else's doing.
+    /// Whether what is there is what came of the same wish, or what was there is gone: what differs is then somebody
+    /// else's doing.
     fn is_known<K: ChildKind>(&self, wanted: u64, seen: &Seen<K>) -> bool {
-        let is_remembered = self.in_sync.is_some_and(|(wish, live)| wish == wanted && live != 0);
-        is_remembered || seen.live.as_ref().is_some_and(|live| is_applied(wanted, live))
+        let was_there = self.in_sync.filter(|(_, live)| *live != 0);
+        match &seen.live {
+            None => was_there.is_some(),
+            Some(live) => was_there.is_some_and(|(wish, _)| wish == wanted) || is_applied(wanted, live),
+        }
     }
 
     fn known_override(&self, wanted: u64, live: u64) -> Option<String> {

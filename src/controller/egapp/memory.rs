@@ -10,9 +10,9 @@ use super::contest::Contest;
 use super::ensure::Override;
 use super::error::Error;
 use super::observe::Observed;
+use super::replicas::Scaling;
 use crate::controller::events::Bucket;
 use crate::controller::key::ObjectKey;
-use egapp_api::v1alpha1::EGApp;
 
 /// The memory of one EGApp.
 #[derive(Debug, Default)]
@@ -25,15 +25,12 @@ pub struct Memory {
     pub disruption_budget: ChildMemory,
     /// Of the HorizontalPodAutoscaler.
     pub autoscaler: ChildMemory,
-    /// Whether somebody else's autoscaler scaled the Deployment when every child was last found to be in sync.
-    pub is_yielding: bool,
     /// The last failure that is about the EGApp as a whole.
     pub failure: Failure<Arc<Error>>,
     /// The last failure to write the status.
     pub status_failure: Failure<()>,
-    /// The EGApp's generation, and the platform's revision, for which every child was last found to be in sync: most
-    /// passes have another cause, and need not compare again.
-    pub in_sync: Option<(i64, u64)>,
+    /// For what every child was last found to be in sync: most passes have another cause, and need not compare again.
+    pub in_sync: Option<InSync>,
     /// The generation of an edit that has not been brought about yet.
     pub edit: Option<i64>,
     /// How the app has come through a platform change.
@@ -46,6 +43,17 @@ pub struct Memory {
     pub is_rolling: bool,
     /// How many events there were lately.
     pub events: Bucket,
+}
+
+/// What the children depend on, besides themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InSync {
+    /// The EGApp's generation.
+    pub generation: i64,
+    /// The platform's revision.
+    pub revision: u64,
+    /// Who decides on the replicas.
+    pub scaling: Scaling,
 }
 
 /// The memory of the platform change to one revision.
@@ -141,16 +149,12 @@ impl Memory {
         }
     }
 
-    /// Whether the children were found to be as this generation of the EGApp wants them under that platform, and none has
-    /// changed since.
+    /// Whether the children were found to be as they are wanted now, and none has changed since.
     #[must_use]
-    pub fn is_in_sync(&self, app: &EGApp, revision: u64, observed: &Observed) -> bool {
+    pub fn is_in_sync(&self, now: &InSync, observed: &Observed) -> bool {
         let is_same =
             |(memory, digest): (&ChildMemory, u64)| memory.in_sync.is_some_and(|(_, was)| was == digest);
-        self.in_sync.is_some()
-            && self.is_yielding != observed.scaled_by.is_empty()
-            && self.in_sync == app.metadata.generation.map(|generation| (generation, revision))
-            && self.children().into_iter().zip(observed.digests()).all(is_same)
+        self.in_sync.as_ref() == Some(now) && self.children().into_iter().zip(observed.digests()).all(is_same)
     }
 
     /// Whether a child that was in sync is gone.
@@ -173,7 +177,6 @@ impl Memory {
             service,
             disruption_budget,
             autoscaler,
-            is_yielding,
             failure,
             status_failure,
             in_sync,
@@ -185,7 +188,6 @@ impl Memory {
             events,
         } = self;
         [deployment, service, disruption_budget, autoscaler].into_iter().all(ChildMemory::is_empty)
-            && !is_yielding
             && failure.is_empty()
             && status_failure.is_empty()
             && in_sync.is_none()
@@ -260,10 +262,10 @@ mod tests {
     #[test]
     fn a_memory_belongs_to_one_uid_and_an_empty_one_is_not_kept() {
         let (memories, key) = (Memories::default(), ObjectKey::new("ns", "web"));
-        memories.put(&key, "u1", Memory { in_sync: Some((3, 0)), ..Memory::default() });
-        assert_eq!(memories.take(&key, "u2").in_sync, None);
-        memories.put(&key, "u1", Memory { in_sync: Some((3, 0)), ..Memory::default() });
-        assert_eq!(memories.take(&key, "u1").in_sync, Some((3, 0)));
+        memories.put(&key, "u1", Memory { edit: Some(3), ..Memory::default() });
+        assert_eq!(memories.take(&key, "u2").edit, None);
+        memories.put(&key, "u1", Memory { edit: Some(3), ..Memory::default() });
+        assert_eq!(memories.take(&key, "u1").edit, Some(3));
         memories.put(&key, "u1", Memory::default());
         assert!(memories.lock().is_empty());
     }

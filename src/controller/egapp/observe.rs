@@ -8,7 +8,7 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 
-use super::cluster::{Caches, ChildKind, Live, Trouble};
+use super::cluster::{Caches, ChildKind, Live, Target, Trouble};
 use crate::controller::key::ObjectKey;
 
 /// What exists of an EGApp.
@@ -24,6 +24,8 @@ pub struct Observed {
     pub autoscaler: Seen<HorizontalPodAutoscaler>,
     /// Names of other autoscalers that scale the Deployment.
     pub scaled_by: Vec<Box<str>>,
+    /// Names of autoscalers that scale the EGApp itself.
+    pub app_scaled_by: Vec<Box<str>>,
     /// Names of the live pods, sorted; none while the Deployment is somebody else's.
     pub pods: Vec<Box<str>>,
     /// What troubles them.
@@ -68,13 +70,23 @@ pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
     };
     let (service, disruption_budget) = (Seen::find(caches, key, uid), Seen::find(caches, key, uid));
     let autoscaler: Seen<HorizontalPodAutoscaler> = Seen::find(caches, key, uid);
-    let is_own = matches!(autoscaler.ownership, Ownership::Ours | Ownership::Terminating | Ownership::Orphan);
-    let mut scaled_by = caches.aims.of(key);
-    scaled_by.retain(|name| !(is_own && **name == *key.name()));
-    Observed { deployment, service, disruption_budget, autoscaler, scaled_by, pods, troubles }
+    let is_foreign = matches!(autoscaler.ownership, Ownership::Foreign(_));
+    let mut scaled_by = caches.aims.of(Target::Deployment, key);
+    scaled_by.retain(|name| is_foreign || **name != *key.name());
+    let app_scaled_by = caches.aims.of(Target::EGApp, key);
+    Observed { deployment, service, disruption_budget, autoscaler, scaled_by, app_scaled_by, pods, troubles }
 }
 
 impl Observed {
+    /// Whether there is an autoscaler, the app's own or another one, that may scale the Deployment.
+    #[must_use]
+    pub fn is_autoscaled(&self) -> bool {
+        match self.autoscaler.ownership {
+            Ownership::Absent | Ownership::Foreign(_) => !self.scaled_by.is_empty(),
+            Ownership::Ours | Ownership::Terminating | Ownership::Orphan | Ownership::Predecessor => true,
+        }
+    }
+
     /// A number for each kind that changes with every field of the live object that may be compared.
     #[must_use]
     pub fn digests(&self) -> [u64; 4] {

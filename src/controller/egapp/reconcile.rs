@@ -15,7 +15,7 @@ use super::context::Context;
 use super::desired::desired;
 use super::ensure::{Failed, Found};
 use super::error::{Disposition, Error};
-use super::memory::Memory;
+use super::memory::{InSync, Memory};
 use super::news;
 use super::observe::{Observed, Ownership, observe};
 use super::replicas::Scaling;
@@ -144,8 +144,9 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     let uid = app.metadata.uid.as_deref().unwrap_or_default();
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
     let subject = Subject { app, observed: &observed, revision };
-    let is_at_rest = app.spec.suspend || memory.is_in_sync(app, revision, &observed);
     let scaling = Scaling::of(&app.spec, &observed);
+    let now = InSync { generation, revision, scaling };
+    let is_at_rest = app.spec.suspend || memory.is_in_sync(&now, &observed);
     let wanted = workload.as_ref().ok().filter(|_| !is_at_rest);
     let mut children = wanted.map(|workload| desired(workload, scaling.replicas));
     let turn = ctx.turns.turn(key, revision);
@@ -173,8 +174,7 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     memory.failure.clear();
     subject.mark(&mut children, author, memory);
     let applied = apply(&ctx.cluster, key, (children, scaling.autoscaler), &observed, memory).await;
-    memory.is_yielding = !observed.scaled_by.is_empty();
-    memory.in_sync = applied.is_in_sync().then_some((generation, revision));
+    memory.in_sync = applied.is_in_sync().then_some(now);
     memory.edit = memory.edit.filter(|_| memory.in_sync.is_none());
     memory.is_rolling |= news::rolls(&applied.0);
     for news in news::of_children(&applied.0, &workload) {

@@ -19,6 +19,7 @@ use super::worker::take_step;
 use crate::controller::key::ObjectKey;
 use crate::controller::queue::WorkQueue;
 use crate::controller::scope::{Area, Scope};
+use crate::controller::store::Versioned;
 use crate::controller::watch::{self as watch_loop, Observer, is_forbidden, status_of};
 use crate::telemetry::{AccessMetrics, Chain, Metrics};
 use egapp_api::labels;
@@ -90,7 +91,7 @@ impl Watches {
             area.api(self.ctx.cluster.client()),
             watcher::Config::default(),
             self.metrics.watch(kind.name()),
-            self.observer(kind, area, |caches, event| K::store(caches).handle(map_event(event, Live::from))),
+            self.observer(kind, area, |caches, event| keep::<K>(caches, event)),
             stop.clone(),
         )
         .await;
@@ -104,7 +105,7 @@ impl Watches {
             self.metrics.watch(Kind::Autoscalers.name()),
             self.observer(Kind::Autoscalers, area, |caches, event| {
                 let mut touched = caches.aims.handle(aims(&event));
-                touched.extend(caches.autoscalers.handle(map_event(event, Live::from)));
+                touched.extend(keep(caches, event));
                 touched
             }),
             stop.clone(),
@@ -216,6 +217,18 @@ fn cause(error: &watcher::Error) -> String {
     status_of(error).map_or_else(|| Chain(error).to_string(), |status| status.message.clone())
 }
 
+/// Takes in one event of a kind of child, and returns the objects of which something is known that was not before: each
+/// autoscaler writes down every few seconds what it has measured.
+fn keep<K: ChildKind>(caches: &Caches, event: Event<View<K>>) -> Vec<ObjectKey> {
+    let (store, event) = (K::store(caches), map_event(event, Live::from));
+    let is_known = match &event {
+        Event::Apply(live) => store.get(&live.key()).is_some_and(|held| held.is_like(live)),
+        Event::Init | Event::InitApply(_) | Event::InitDone | Event::Delete(_) => false,
+    };
+    let touched = store.handle(event);
+    if is_known { Vec::new() } else { touched }
+}
+
 fn aims(event: &Event<View<HorizontalPodAutoscaler>>) -> Event<Aim> {
     match event {
         Event::Init => Event::Init,
@@ -235,3 +248,7 @@ fn map_event<K, V>(event: Event<K>, map: impl FnOnce(K) -> V) -> Event<V> {
         Event::Delete(object) => Event::Delete(map(object)),
     }
 }
+
+#[cfg(test)]
+#[path = "watches_tests.rs"]
+mod tests;

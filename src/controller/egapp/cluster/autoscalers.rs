@@ -1,6 +1,6 @@
-//! Which HorizontalPodAutoscalers scale which Deployment, whoever they belong to. Pure.
+//! Which HorizontalPodAutoscalers scale which app, through its Deployment or through the EGApp itself. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 use k8s_openapi::api::apps::v1::Deployment;
@@ -10,21 +10,41 @@ use kube::runtime::watcher::Event;
 
 use super::View;
 use crate::controller::key::ObjectKey;
+use egapp_api::v1alpha1::EGApp;
 
-/// An autoscaler, and the Deployment that it scales, if it scales one.
-pub type Aim = (ObjectKey, Option<Box<str>>);
+/// A kind of object that autoscalers scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// A Deployment.
+    Deployment,
+    /// An EGApp, by its scale subresource.
+    EGApp,
+}
+
+/// An autoscaler, and what it scales, if that is of a kind that matters here.
+pub type Aim = (ObjectKey, Option<(Target, Box<str>)>);
+
+impl Target {
+    fn of(api_version: Option<&str>, kind: &str) -> Option<Self> {
+        let (group, _) = api_version?.split_once('/')?;
+        match kind {
+            _ if kind == Deployment::kind(&()) && group == Deployment::group(&()) => Some(Self::Deployment),
+            _ if kind == EGApp::kind(&()) && group == EGApp::group(&()) => Some(Self::EGApp),
+            _ => None,
+        }
+    }
+}
 
 impl View<HorizontalPodAutoscaler> {
-    /// What it scales. A target that is no Deployment, as an EGApp's scale subresource, is nobody's business here.
+    /// What it scales.
     #[must_use]
     pub fn aim(&self) -> Aim {
         let spec = self.spec::<HorizontalPodAutoscalerSpec>();
-        let target = spec.map(|spec| spec.scale_target_ref).filter(|target| {
-            let group = target.api_version.as_deref().and_then(|version| version.split_once('/'));
-            target.kind == Deployment::kind(&())
-                && group.is_some_and(|(group, _)| group == Deployment::group(&()))
+        let target = spec.map(|spec| spec.scale_target_ref).and_then(|target| {
+            let kind = Target::of(target.api_version.as_deref(), &target.kind)?;
+            Some((kind, target.name.into()))
         });
-        (ObjectKey::of(self.meta()), target.map(|target| target.name.into()))
+        (ObjectKey::of(self.meta()), target)
     }
 }
 
@@ -36,21 +56,22 @@ pub struct Autoscalers {
 
 #[derive(Default)]
 struct State {
-    targets: BTreeMap<ObjectKey, Box<str>>,
-    of_deployment: BTreeMap<ObjectKey, BTreeSet<Box<str>>>,
+    targets: BTreeMap<ObjectKey, (Target, Box<str>)>,
+    /// Their names, sorted: nearly always one, for which a set would take ten times the memory.
+    by_target: BTreeMap<Target, BTreeMap<ObjectKey, Vec<Box<str>>>>,
     /// The list that is being received.
-    incoming: BTreeMap<ObjectKey, Box<str>>,
+    incoming: BTreeMap<ObjectKey, (Target, Box<str>)>,
 }
 
 impl Autoscalers {
-    /// Names of the autoscalers that scale the Deployment of that name, sorted.
+    /// Names of the autoscalers that scale the object of that kind and name, sorted.
     #[must_use]
-    pub fn of(&self, deployment: &ObjectKey) -> Vec<Box<str>> {
+    pub fn of(&self, target: Target, key: &ObjectKey) -> Vec<Box<str>> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        state.of_deployment.get(deployment).map(|names| names.iter().cloned().collect()).unwrap_or_default()
+        state.of(target, key).cloned().unwrap_or_default()
     }
 
-    /// Takes in one event of the watch and returns the Deployments that are scaled otherwise since.
+    /// Takes in one event of the watch and returns the names of the apps that are scaled otherwise since.
     pub fn handle(&self, event: Event<Aim>) -> Vec<ObjectKey> {
         let mut state = self.lock();
         match event {
@@ -76,6 +97,10 @@ impl Autoscalers {
 }
 
 impl State {
+    fn of(&self, target: Target, key: &ObjectKey) -> Option<&Vec<Box<str>>> {
+        self.by_target.get(&target)?.get(key)
+    }
+
     fn swap(&mut self) -> Vec<ObjectKey> {
         let incoming = std::mem::take(&mut self.incoming);
         let gone: Vec<_> = self.targets.keys().filter(|key| !incoming.contains_key(*key)).cloned().collect();
@@ -84,28 +109,31 @@ impl State {
         touched
     }
 
-    fn aim(&mut self, key: ObjectKey, target: Option<Box<str>>) -> Vec<ObjectKey> {
+    fn aim(&mut self, key: ObjectKey, target: Option<(Target, Box<str>)>) -> Vec<ObjectKey> {
         let former = self.targets.get(&key).cloned();
         if former == target {
             return Vec::new();
         }
-        let deployment = |name: &str| ObjectKey::new(key.namespace(), name);
+        let app = |name: &str| ObjectKey::new(key.namespace(), name);
         let mut touched = Vec::new();
-        if let Some(former) = former {
-            let former = deployment(&former);
-            if let Some(names) = self.of_deployment.get_mut(&former) {
-                names.remove(key.name());
+        if let Some((kind, former)) = former {
+            let (former, of_kind) = (app(&former), self.by_target.entry(kind).or_default());
+            if let Some(names) = of_kind.get_mut(&former) {
+                names.retain(|name| **name != *key.name());
                 if names.is_empty() {
-                    self.of_deployment.remove(&former);
+                    of_kind.remove(&former);
                 }
             }
             self.targets.remove(&key);
             touched.push(former);
         }
-        if let Some(target) = target {
-            let next = deployment(&target);
-            self.of_deployment.entry(next.clone()).or_default().insert(key.name().into());
-            self.targets.insert(key, target);
+        if let Some((kind, name)) = target {
+            let next = app(&name);
+            let of_kind = self.by_target.entry(kind).or_default();
+            let names = of_kind.entry(next.clone()).or_insert_with(|| Vec::with_capacity(1));
+            names.push(key.name().into());
+            names.sort_unstable();
+            self.targets.insert(key, (kind, name));
             touched.push(next);
         }
         touched
@@ -121,7 +149,7 @@ mod tests {
     }
 
     fn aim(name: &str, target: &str) -> Aim {
-        (key(name), Some(target.into()))
+        (key(name), Some((Target::Deployment, target.into())))
     }
 
     #[test]
@@ -129,11 +157,27 @@ mod tests {
         let autoscalers = Autoscalers::default();
         assert_eq!(autoscalers.handle(Event::Apply(aim("hpa", "web"))), [key("web")]);
         assert_eq!(autoscalers.handle(Event::Apply(aim("hpa", "web"))), []);
-        assert_eq!(autoscalers.of(&key("web")), ["hpa".into()]);
+        assert_eq!(autoscalers.of(Target::Deployment, &key("web")), ["hpa".into()]);
         assert_eq!(autoscalers.handle(Event::Apply(aim("hpa", "api"))), [key("web"), key("api")]);
-        assert!(autoscalers.of(&key("web")).is_empty());
+        assert!(autoscalers.of(Target::Deployment, &key("web")).is_empty());
         assert_eq!(autoscalers.handle(Event::Apply((key("hpa"), None))), [key("api")]);
-        assert!(autoscalers.lock().targets.is_empty() && autoscalers.lock().of_deployment.is_empty());
+        let State { targets, by_target, .. } = std::mem::take(&mut *autoscalers.lock());
+        assert!(targets.is_empty() && by_target.values().all(BTreeMap::is_empty));
+    }
+
+    #[test]
+    fn the_deployment_and_the_egapp_of_one_name_are_told_apart() {
+        let autoscalers = Autoscalers::default();
+        let target = Target::of(Some("egplatform.platform.evillgenius.com/v1alpha1"), "EGApp").unwrap();
+        assert_eq!(Target::of(Some("apps/v1"), "StatefulSet"), None);
+        assert_eq!(Target::of(Some("other.example.com/v1"), "Deployment"), None);
+        autoscalers.handle(Event::Apply(aim("hpa", "web")));
+        assert_eq!(
+            autoscalers.handle(Event::Apply((key("hpa"), Some((target, "web".into()))))),
+            [key("web"), key("web")]
+        );
+        assert!(autoscalers.of(Target::Deployment, &key("web")).is_empty());
+        assert_eq!(autoscalers.of(Target::EGApp, &key("web")), ["hpa".into()]);
     }
 
     #[test]
@@ -145,6 +189,6 @@ mod tests {
         autoscalers.handle(Event::InitApply(aim("stays", "web")));
         autoscalers.handle(Event::InitApply(aim("new", "api")));
         assert_eq!(autoscalers.handle(Event::InitDone), [key("web"), key("api")]);
-        assert_eq!(autoscalers.of(&key("web")), ["stays".into()]);
+        assert_eq!(autoscalers.of(Target::Deployment, &key("web")), ["stays".into()]);
     }
 }

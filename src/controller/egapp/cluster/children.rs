@@ -30,7 +30,7 @@ pub trait ChildKind:
     /// The object's status as it is decoded.
     type Status: DeserializeOwned + Clone + Debug + Send + Sync + 'static;
     /// What is cached of the status.
-    type State: From<Self::Status> + Clone + Default + Debug + Send + Sync + 'static;
+    type State: From<Self::Status> + Clone + Default + PartialEq + Debug + Send + Sync + 'static;
 
     /// The kind in a sentence: `Deployment`.
     const TITLE: &'static str;
@@ -119,7 +119,7 @@ pub struct Controller {
 }
 
 /// What is kept of an object that is ours, or may be.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Details<S> {
     /// `metadata.generation`; 0 for kinds without.
     pub generation: i64,
@@ -241,6 +241,12 @@ impl<K: ChildKind> Live<K> {
     #[must_use]
     pub fn version(&self) -> String {
         self.resource_version.to_string()
+    }
+
+    /// Whether all that is cached of `other`, its version aside, is as in this one.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.uid == other.uid && self.controller == other.controller && self.details == other.details
     }
 
     /// The digest of the fields that may be compared; 0 for an object that is not ours.

@@ -82,7 +82,7 @@ impl ChildKind for HorizontalPodAutoscaler {
 }
 
 /// A status that nothing here depends on.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Unread {}
 
 /// A Deployment's own status.

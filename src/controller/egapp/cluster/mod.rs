@@ -19,8 +19,9 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
+use kube::core::ObjectMeta;
+use kube::{Client, Resource};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -33,7 +34,7 @@ use crate::controller::store::Store;
 use crate::telemetry::DenialMetrics;
 
 pub use apps::{AppEntry, AppView, Undecodable};
-pub use autoscalers::{Aim, Autoscalers};
+pub use autoscalers::{Aim, Autoscalers, Target};
 pub use children::{ChildKind, Controller, Details, Live, View};
 pub use kinds::DeploymentState;
 pub use pod_view::PodView;
@@ -173,19 +174,28 @@ impl Cluster {
         Ok(live)
     }
 
-    /// Deletes a child, and takes it out of the local copy. One that is gone already is no error.
+    /// Deletes a child, takes that into the local copy, and returns whether the child is gone: a finalizer may hold it.
+    /// One that is gone already is no error.
     ///
     /// # Errors
     /// When the API server refuses or does not answer.
-    pub async fn delete_child<K: ChildKind>(&self, key: &ObjectKey, child: &Live<K>) -> Result<(), Error> {
+    pub async fn delete_child<K: ChildKind>(&self, key: &ObjectKey, child: &Live<K>) -> Result<bool, Error> {
         let api: Api<View<K>> = Api::namespaced(self.client(), key.namespace());
         let uid = Preconditions { uid: Some(child.uid.to_string()), resource_version: None };
         let params = DeleteParams { preconditions: Some(uid), ..DeleteParams::default() };
-        match self.timed(Call::new("delete", K::TITLE, key), api.delete(key.name(), &params)).await {
+        let store = K::store(self.caches(key.namespace()));
+        let ticket = store.ticket();
+        let left = match self.timed(Call::new("delete", K::TITLE, key), api.delete(key.name(), &params)).await
+        {
             Err(error) if error.disposition() != Disposition::Gone => return Err(error),
-            Ok(_) | Err(_) => K::store(self.caches(key.namespace())).forget(child),
+            reply => reply.ok().and_then(|reply| reply.left().filter(|left| is_held(left.meta()))),
+        };
+        let is_gone = left.is_none();
+        match left {
+            Some(left) => store.learn(ticket, Live::from(left)),
+            None => store.forget(child),
         }
-        Ok(())
+        Ok(is_gone)
     }
 
     /// Server-side applies an EGApp's status and takes the reply into the local copy.
@@ -256,6 +266,12 @@ impl Cluster {
             Err(_) => Err(Error::NoAnswer { call, after: CALL_TIMEOUT }),
         }
     }
+}
+
+/// Whether an object that was just deleted is still there. Of some kinds the answer holds the object also where it is
+/// gone.
+fn is_held(metadata: &ObjectMeta) -> bool {
+    metadata.deletion_timestamp.is_some() && metadata.finalizers.as_ref().is_some_and(|all| !all.is_empty())
 }
 
 /// Forced: fields we mean are ours, whoever wrote them last.

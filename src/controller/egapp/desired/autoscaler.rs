@@ -2,11 +2,12 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::{
-    CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec, MetricSpec,
-    MetricTarget, ResourceMetricSource,
+    ContainerResourceMetricSource, CrossVersionObjectReference, HorizontalPodAutoscaler,
+    HorizontalPodAutoscalerSpec, MetricSpec, MetricTarget,
 };
 use kube::Resource;
 
+use super::super::names;
 use super::super::validate::Workload;
 use super::metadata;
 use egapp_api::v1alpha1::Autoscaling;
@@ -38,11 +39,14 @@ pub(in super::super) fn target(name: &str) -> CrossVersionObjectReference {
     }
 }
 
+/// Of the app's own container: with the pod as a whole, a sidecar that somebody injects without a CPU request would put
+/// an end to all scaling.
 fn cpu(utilization: i32) -> MetricSpec {
     MetricSpec {
-        type_: "Resource".to_owned(),
-        resource: Some(ResourceMetricSource {
+        type_: "ContainerResource".to_owned(),
+        container_resource: Some(ContainerResourceMetricSource {
             name: "cpu".to_owned(),
+            container: names::CONTAINER.to_owned(),
             target: MetricTarget {
                 type_: "Utilization".to_owned(),
                 average_utilization: Some(utilization),

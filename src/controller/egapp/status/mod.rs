@@ -16,7 +16,7 @@ use super::cluster::Undecodable;
 use super::error::Error;
 use super::names;
 use super::observe::Observed;
-use super::replicas::{Replicas, Scaling};
+use super::replicas::Scaling;
 use super::validate::Image;
 use egapp_api::v1alpha1::{
     ConditionStatus, ConditionType, EGApp, EGAppStatus, EffectiveResources, LastFailure, MAX_LISTED_PODS,
@@ -103,7 +103,7 @@ pub fn status(
     let scaling = Scaling::of(&app.spec, observed);
     let desired = scaling.desired(observed);
     let rollout = Rollout::of(observed, name, desired);
-    let scaled = Scaled { desired, by: scaler(name, scaling, observed) };
+    let scaled = Scaled { desired, by: scaling.decider(name, observed) };
     let summary = summarize((app, &scaled), outcome, &rollout, made_of, now);
     let previous = app.status.as_ref();
     let listed = observed.pods.iter().take(MAX_LISTED_PODS).map(ToString::to_string).collect();
@@ -138,15 +138,6 @@ pub fn status(
         urgency,
         is_failing: summary.kind == Kind::Failing,
         changes_in: rollout.changes_in(now),
-    }
-}
-
-/// The autoscaler that decides on the replicas, if one does.
-fn scaler<'a>(name: &'a str, scaling: Scaling, observed: &'a Observed) -> Option<&'a str> {
-    match (scaling.replicas, observed.scaled_by.first()) {
-        (Replicas::Ours(_), _) => None,
-        (Replicas::Autoscaled, Some(other)) => Some(other),
-        (Replicas::Autoscaled, None) => Some(name),
     }
 }
 

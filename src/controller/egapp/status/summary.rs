@@ -156,7 +156,10 @@ fn done(made_of: Option<&MadeOf>, scaled: &Scaled<'_>) -> Said {
     if let Some(by) = scaled.by {
         said.message.push_str("; HorizontalPodAutoscaler ");
         said.message.push_str(by);
-        said.message.push_str(" decides how many there are");
+        said.message.push_str(match scaled.desired {
+            0 => " does nothing until somebody sets another number",
+            _ => " decides how many there are",
+        });
     }
     said
 }
