@@ -46,6 +46,21 @@ async fn delete_pods(app: &App<'_>, name: &str) {
     app.kubectl(&["delete", "pods", "--selector", &format!("{}={name}", egapp_api::labels::EGAPP)]).await;
 }
 
+/// What somebody changes of an app that waits is put right, as the former platform has it.
+async fn is_kept(app: &App<'_>) {
+    let image = |live: &Value| live["spec"]["template"]["spec"]["containers"][0]["image"].clone();
+    app.kubectl(&["set", "image", &format!("deployment/{}", app.name), "app=registry.example.com/other:1"])
+        .await;
+    app.kubectl(&["scale", "deployment", &app.name, "--replicas=3"]).await;
+    app.until_deployment("it is put right", |live| live["spec"]["replicas"] == 1 && image(live) == STARTER)
+        .await;
+    app.kubectl(&["delete", "poddisruptionbudget", &app.name]).await;
+    eventually("what was deleted is back", async || {
+        holds(app.object("poddisruptionbudget").await.is_some(), || "it is gone".to_owned())
+    })
+    .await;
+}
+
 /// An app that has the change fails when all have it: that halts nothing.
 async fn fails_for_another_cause(app: &App<'_>, operator: &Operator) {
     app.kubectl(&["create", "quota", "full", "--hard=pods=0"]).await;
@@ -86,6 +101,7 @@ async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
         "nothing is said of it"
     );
 
+    is_kept(&any.sibling("prod-01")).await;
     assert!(explained(&any, "stage-00", &mount).contains("it waits for its turn"));
 
     let edit = json!({ "spec": { "image": "registry.example.com/team/web:2" } });

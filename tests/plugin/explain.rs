@@ -47,7 +47,10 @@ async fn an_app_is_explained_in_words_and_for_machines() {
     assert!(obstacles.contains("spec.suspend is true"), "{obstacles}");
     let facts = explanation["facts"].as_array().unwrap();
     let replicas = facts.iter().find(|fact| fact["topic"] == "replicas").unwrap().to_string();
-    assert!(replicas.contains("HorizontalPodAutoscaler theirs, which is not the operator's"), "{replicas}");
+    assert!(
+        replicas.contains("HorizontalPodAutoscaler theirs, which the EGApp does not ask for"),
+        "{replicas}"
+    );
 }
 
 #[tokio::test]

@@ -29,6 +29,8 @@ pub enum Author {
     User,
     /// The platform's, and the app waits for its turn.
     PlatformLater,
+    /// The same, and meanwhile the app is kept as the platform wants it that made its pods.
+    PlatformFormer,
     /// The platform's, and it is the app's turn.
     PlatformNow(Turn),
 }
@@ -102,6 +104,13 @@ impl Subject<'_> {
         }
     }
 
+    /// Digest of the template of the app's pods, as it was applied last; 0 for none.
+    #[must_use]
+    pub fn template(&self) -> u64 {
+        let live = self.observed.deployment.live.as_ref().and_then(|live| live.details.as_ref());
+        live.map_or(0, |live| live.template)
+    }
+
     fn is_marked(&self) -> bool {
         let deployment = &self.observed.deployment;
         let details = deployment.live.as_ref().and_then(|live| live.details.as_ref());
@@ -109,8 +118,8 @@ impl Subject<'_> {
             && details.is_some_and(|details| details.change == Some(self.revision))
     }
 
-    /// Whether the status of an app that waits stays as it is: it tells of a call that failed, and none is tried before
-    /// its turn. What pods do is told meanwhile, as ever; that they could not be seen (then it is Unknown whether the app
+    /// Whether the status of an app that waits stays as it is: it tells of a call that failed, and where nobody knows what
+    /// made its pods, none is tried before its turn. What pods do is told meanwhile, as ever; that they could not be seen (then it is Unknown whether the app
     /// is Ready) is over.
     #[must_use]
     pub fn keeps_its_word(&self, author: Author) -> bool {
@@ -136,7 +145,7 @@ impl Subject<'_> {
     ) -> Standing {
         let environment = self.app.spec.environment;
         let was_ready = match author {
-            Author::PlatformLater => {
+            Author::PlatformLater | Author::PlatformFormer => {
                 let is_ready = is_ready(&verdict.status) && !self.keeps_its_word(author);
                 return Standing::Waiting { environment, is_ready };
             }

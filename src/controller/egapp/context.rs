@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::cluster::Cluster;
+use super::formers::Formers;
 use super::memory::{Memories, Memory};
 use super::news;
 use super::pace::Pace;
@@ -22,6 +23,8 @@ pub struct Context {
     pub sync: Sync,
     /// What the words of a spec mean.
     pub platform: PlatformFeed,
+    /// What they meant before.
+    pub formers: Formers,
     /// Whose turn it is to get a platform change.
     pub turns: Turns,
     /// Hears what concerns the operator as a whole.

@@ -9,6 +9,7 @@ pub mod context;
 pub mod desired;
 pub mod ensure;
 pub mod error;
+pub mod formers;
 pub mod memory;
 pub mod names;
 pub mod news;
@@ -38,6 +39,7 @@ use tokio_util::sync::CancellationToken;
 use self::cluster::Cluster;
 use self::context::Context;
 use self::error::Disposition;
+use self::formers::Formers;
 use self::memory::Memories;
 use self::pace::Pace;
 use self::sync::{Kind, Sync};
@@ -72,6 +74,7 @@ impl EgappController {
         let ctx = Arc::new(Context {
             cluster: Cluster::new(client.clone(), scope, metrics.denials()),
             sync: Sync::new(scope, gates),
+            formers: Formers::default(),
             turns: Turns::new(&platform.borrow(), scope.areas().cloned(), metrics.changes()),
             own_pod: Arc::clone(own_pod),
             platform: platform.clone(),

@@ -12,7 +12,7 @@ use super::apply::{Applied, apply};
 use super::change::{Author, Subject};
 use super::cluster::AppEntry;
 use super::context::Context;
-use super::desired::desired;
+use super::desired::{Children, desired};
 use super::ensure::{Failed, Found};
 use super::error::{Disposition, Error};
 use super::memory::{InSync, Memory};
@@ -22,9 +22,10 @@ use super::replicas::Scaling;
 use super::report::write_status;
 use super::status::{MadeOf, Outcome, status};
 use super::turns::Standing;
-use super::validate::{Workload, validate};
+use super::validate::{SpecError, Workload, validate};
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
+use crate::platform::Platform;
 use egapp_api::v1alpha1::EGApp;
 
 /// What became of a pass.
@@ -136,44 +137,66 @@ struct Hindrance {
     is_too_soon_to_tell: bool,
 }
 
+/// What is wanted of an app under a platform.
+struct Wanted<'a> {
+    workload: Result<Workload<'a>, SpecError>,
+    now: InSync,
+    /// `None` where nothing is to be done, or the spec cannot be mapped.
+    children: Option<Children>,
+}
+
+fn wanted<'a>(app: &'a EGApp, platform: &'a Platform, observed: &Observed, memory: &Memory) -> Wanted<'a> {
+    let (workload, scaling) = (validate(app, platform), Scaling::of(&app.spec, observed));
+    let (generation, revision) = (app.metadata.generation.unwrap_or(0), platform.revision());
+    let now = InSync { generation, revision, scaling };
+    let is_at_rest = app.spec.suspend || memory.is_in_sync(&now, observed);
+    let mapped = workload.as_ref().ok().filter(|_| !is_at_rest);
+    let children = mapped.map(|workload| desired(workload, scaling.replicas));
+    Wanted { workload, now, children }
+}
+
 async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memory) -> Advance {
+    let former;
     let platform = ctx.platform();
-    let (revision, generation) = (platform.revision(), app.metadata.generation.unwrap_or(0));
+    let revision = platform.revision();
     memory.enter(revision);
-    let workload = validate(app, &platform);
     let uid = app.metadata.uid.as_deref().unwrap_or_default();
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
     let subject = Subject { app, observed: &observed, revision };
-    let scaling = Scaling::of(&app.spec, &observed);
-    let now = InSync { generation, revision, scaling };
-    let is_at_rest = app.spec.suspend || memory.is_in_sync(&now, &observed);
-    let wanted = workload.as_ref().ok().filter(|_| !is_at_rest);
-    let mut children = wanted.map(|workload| desired(workload, scaling.replicas));
+    let mut wish = wanted(app, &platform, &observed, memory);
     let turn = ctx.turns.turn(key, revision);
-    let author = match &workload {
-        Ok(_) if is_at_rest => turn.map_or(Author::User, Author::PlatformNow),
-        Ok(_) | Err(_) => subject.author(children.as_ref(), turn, memory),
+    let mut author = match (&wish.workload, &wish.children) {
+        (Ok(_), None) => turn.map_or(Author::User, Author::PlatformNow),
+        (_, children) => subject.author(children.as_ref(), turn, memory),
     };
+    if author == Author::PlatformLater
+        && let Some(made_by) = ctx.formers.of(app, subject.template())
+    {
+        former = made_by;
+        author = Author::PlatformFormer;
+        wish = wanted(app, &former, &observed, memory);
+    }
     let here = |advance: Advance| Advance { revision, author, ..advance };
     if author == Author::PlatformLater {
         return here(Advance { made_of: MadeOf::told(app), ..Advance::default() });
     }
+    let Wanted { workload, now, children } = wish;
     let workload = match workload {
         Ok(workload) => workload,
-        Err(error) => return here(refused(key, generation, memory, error.into())),
+        Err(error) => return here(refused(key, now.generation, memory, error.into())),
     };
     let made_of = Some(MadeOf { image: workload.image.clone(), resources: workload.resources.clone() });
-    let Some(mut children) = children.take() else {
+    let Some(mut children) = children else {
         return here(Advance { made_of, ..Advance::default() });
     };
     match confirm(ctx, key, app, &observed, memory).await {
         Ok(true) => (),
         Ok(false) => return here(Advance { is_gone: true, ..Advance::default() }),
-        Err(error) => return here(Advance { made_of, ..refused(key, generation, memory, error) }),
+        Err(error) => return here(Advance { made_of, ..refused(key, now.generation, memory, error) }),
     }
     memory.failure.clear();
     subject.mark(&mut children, author, memory);
-    let applied = apply(&ctx.cluster, key, (children, scaling.autoscaler), &observed, memory).await;
+    let applied = apply(&ctx.cluster, key, (children, now.scaling.autoscaler), &observed, memory).await;
     memory.in_sync = applied.is_in_sync().then_some(now);
     memory.edit = memory.edit.filter(|_| memory.in_sync.is_none());
     memory.is_rolling |= news::rolls(&applied.0);
