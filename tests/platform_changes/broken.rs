@@ -61,6 +61,11 @@ async fn is_kept(app: &App<'_>) {
     .await;
 }
 
+async fn nothing_is_said_of(held: &App<'_>) {
+    let held = held.get().await;
+    assert_eq!((reason(&held), &held["status"]["image"]), ("StarterImage", &json!(STARTER)));
+}
+
 /// An app that has the change fails when all have it: that halts nothing.
 async fn fails_for_another_cause(app: &App<'_>, operator: &Operator) {
     app.kubectl(&["create", "quota", "full", "--hard=pods=0"]).await;
@@ -94,16 +99,9 @@ async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
     );
     assert!(note.contains("stage 3, prod 3"), "{note}");
     assert!(operator.log().contains("no other app gets it"), "{}", operator.log());
-    let held = any.sibling("stage-00").get().await;
-    assert_eq!(
-        (reason(&held), &held["status"]["image"]),
-        ("StarterImage", &json!(STARTER)),
-        "nothing is said of it"
-    );
-
+    nothing_is_said_of(&any.sibling("stage-00")).await;
     is_kept(&any.sibling("prod-01")).await;
     assert!(explained(&any, "stage-00", &mount).contains("it waits for its turn"));
-
     let edit = json!({ "spec": { "image": "registry.example.com/team/web:2" } });
     let (broken, mended) = broken.split_at(1);
     // A turn is free when the others are well, and the pods that follow the deleted ones have no trouble of their own yet.
