@@ -46,13 +46,17 @@ async fn delete_pods(app: &App<'_>, name: &str) {
     app.kubectl(&["delete", "pods", "--selector", &format!("{}={name}", egapp_api::labels::EGAPP)]).await;
 }
 
-/// What somebody changes of an app that waits is put right, as the former platform has it.
+/// What somebody changes of an app that waits is put right, as the former platform has it, and who scales it gets no
+/// other pods.
 async fn is_kept(app: &App<'_>) {
+    app.patch(&json!({ "spec": { "replicaCount": 2 } })).await;
+    app.until("it is scaled", |app| app["status"]["readyReplicas"] == 2 && reason(app) == "StarterImage")
+        .await;
     let image = |live: &Value| live["spec"]["template"]["spec"]["containers"][0]["image"].clone();
     app.kubectl(&["set", "image", &format!("deployment/{}", app.name), "app=registry.example.com/other:1"])
         .await;
     app.kubectl(&["scale", "deployment", &app.name, "--replicas=3"]).await;
-    app.until_deployment("it is put right", |live| live["spec"]["replicas"] == 1 && image(live) == STARTER)
+    app.until_deployment("it is put right", |live| live["spec"]["replicas"] == 2 && image(live) == STARTER)
         .await;
     app.kubectl(&["delete", "poddisruptionbudget", &app.name]).await;
     eventually("what was deleted is back", async || {
@@ -109,6 +113,7 @@ async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
         any.sibling(name).patch(&edit).await;
         any.sibling(name).wait_ready().await;
     }
+    any.sibling(&broken[0]).patch(&json!({ "spec": { "replicaCount": 2 } })).await;
     delete_pods(&any, &broken[0]).await;
     until_halted(&cluster, &operator).await;
     assert_eq!(running(&any, &bad).await, broken, "it stays halted until that one is Ready");

@@ -54,21 +54,28 @@ impl Subject<'_> {
     /// though this generation of the EGApp was brought about before: its status says so, and no try to apply an edit is
     /// open. A new app, and a Deployment that is gone, wait for nobody.
     pub fn author(&self, children: Option<&Children>, turn: Option<Turn>, memory: &mut Memory) -> Author {
-        let is_same = self.has_pods_of(children);
         if self.is_edit(memory) {
             // Whatever else is in the way of it: its pods are as it wants them.
-            memory.edit = memory.edit.filter(|_| !is_same);
+            memory.edit = memory.edit.filter(|_| !self.has_pods_of(children));
             return Author::User;
         }
         if let Some(turn) = turn {
             memory.change.had_turn = true;
             return Author::PlatformNow(turn);
         }
-        let is_pending = self.observed.deployment.ownership == Ownership::Ours
+        if self.replaces_pods(children, memory) { Author::PlatformLater } else { Author::User }
+    }
+
+    /// Whether bringing `children` about would replace pods, and the app has not had its turn for that.
+    ///
+    /// An edit that does not change them, as a scale does not, is brought about with the pods that are there, where it is
+    /// known what made them: nobody who scales an app takes a platform change along that has not come to it.
+    #[must_use]
+    pub fn replaces_pods(&self, children: Option<&Children>, memory: &Memory) -> bool {
+        self.observed.deployment.ownership == Ownership::Ours
             && self.app.spec.environment != Environment::Unknown
-            && !is_same
-            && !memory.change.had_turn;
-        if is_pending { Author::PlatformLater } else { Author::User }
+            && !self.has_pods_of(children)
+            && !memory.change.had_turn
     }
 
     /// Whether the pods are of the template that is wanted. Either of the two digests says so: who changes one of them by
@@ -95,10 +102,11 @@ impl Subject<'_> {
     }
 
     /// Marks the Deployment that a platform change reaches while its app is Ready. The mark is no part of the wish's
-    /// digest; it stays while the same change is put right, and goes with the next edit.
+    /// digest; it stays while the same change is put right, and goes with the next edit that replaces the pods.
     pub fn mark(&self, children: &mut Children, author: Author, memory: &mut Memory) {
         let is_granted = matches!(author, Author::PlatformNow(Turn { was_ready: true }));
-        if !self.is_edit(memory) && (is_granted || self.is_marked()) {
+        let is_of_user = self.is_edit(memory) && !self.has_pods_of(Some(children));
+        if !is_of_user && (is_granted || self.is_marked()) {
             let annotations = children.deployment.metadata.annotations.get_or_insert_default();
             annotations.insert(names::PLATFORM_CHANGE.to_owned(), format!("{:016x}", self.revision));
         }

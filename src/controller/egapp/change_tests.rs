@@ -119,6 +119,21 @@ fn a_turn_counts_for_one_change_and_not_when_that_platform_comes_back() {
 }
 
 #[test]
+fn an_edit_takes_the_mark_away_only_where_it_asks_for_other_pods() {
+    let (next, other) = (platform("whoami:2"), platform("whoami:3"));
+    let edited = app(&json!({ "observedGeneration": 2 }));
+    let observed = observed(&edited, &next, Some(next.revision()), 0);
+    let subject = Subject { app: &edited, observed: &observed, revision: next.revision() };
+    let is_marked = |platform| {
+        let mut children = children(&edited, platform);
+        subject.mark(&mut children, Author::User, &mut Memory::default());
+        children.deployment.metadata.annotations.unwrap().contains_key(names::PLATFORM_CHANGE)
+    };
+    assert!(is_marked(&next), "as a scale");
+    assert!(!is_marked(&other), "as another image");
+}
+
+#[test]
 fn an_app_that_got_through_and_is_scaled_since_takes_no_turn_again() {
     let next = platform("whoami:2");
     let (app, mut memory) = (app(&told("True", "StarterImage")), Memory::default());

@@ -169,9 +169,12 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
         (Ok(_), None) => turn.map_or(Author::User, Author::PlatformNow),
         (_, children) => subject.author(children.as_ref(), turn, memory),
     };
-    if author == Author::PlatformLater
-        && let Some(made_by) = ctx.formers.of(app, subject.template())
-    {
+    let waits = match author {
+        Author::User => wish.children.is_some() && subject.replaces_pods(wish.children.as_ref(), memory),
+        Author::PlatformLater => true,
+        Author::PlatformFormer | Author::PlatformNow(_) => false,
+    };
+    if waits && let Some(made_by) = ctx.formers.of(app, subject.template()) {
         former = made_by;
         author = Author::PlatformFormer;
         wish = wanted(app, &former, &observed, memory);
