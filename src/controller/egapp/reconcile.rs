@@ -155,8 +155,32 @@ fn wanted<'a>(app: &'a EGApp, platform: &'a Platform, observed: &Observed, memor
     Wanted { workload, now, children }
 }
 
+/// Whose wish it is; and where it has to wait, the platform by which the app is kept meanwhile.
+fn whose(
+    ctx: &Context,
+    key: &ObjectKey,
+    subject: Subject<'_>,
+    Wanted { workload, children, .. }: &Wanted<'_>,
+    memory: &mut Memory,
+) -> (Author, Option<Arc<Platform>>) {
+    let turn = ctx.turns.turn(key, subject.revision);
+    let author = match (workload, children) {
+        (Ok(_), None) => turn.map_or(Author::User, Author::PlatformNow),
+        (_, children) => subject.author(children.as_ref(), turn, memory),
+    };
+    let waits = match author {
+        Author::User => children.is_some() && subject.replaces_pods(children.as_ref(), memory),
+        Author::PlatformLater => true,
+        Author::PlatformFormer | Author::PlatformNow(_) => false,
+    };
+    let former = if waits { ctx.formers.of(subject.app, subject.template()) } else { None };
+    match former {
+        Some(former) => (Author::PlatformFormer, Some(former)),
+        None => (author, None),
+    }
+}
+
 async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memory) -> Advance {
-    let former;
     let platform = ctx.platform();
     let revision = platform.revision();
     memory.enter(revision);
@@ -164,20 +188,9 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
     let subject = Subject { app, observed: &observed, revision };
     let mut wish = wanted(app, &platform, &observed, memory);
-    let turn = ctx.turns.turn(key, revision);
-    let mut author = match (&wish.workload, &wish.children) {
-        (Ok(_), None) => turn.map_or(Author::User, Author::PlatformNow),
-        (_, children) => subject.author(children.as_ref(), turn, memory),
-    };
-    let waits = match author {
-        Author::User => wish.children.is_some() && subject.replaces_pods(wish.children.as_ref(), memory),
-        Author::PlatformLater => true,
-        Author::PlatformFormer | Author::PlatformNow(_) => false,
-    };
-    if waits && let Some(made_by) = ctx.formers.of(app, subject.template()) {
-        former = made_by;
-        author = Author::PlatformFormer;
-        wish = wanted(app, &former, &observed, memory);
+    let (author, former) = whose(ctx, key, subject, &wish, memory);
+    if let Some(former) = &former {
+        wish = wanted(app, former, &observed, memory);
     }
     let here = |advance: Advance| Advance { revision, author, ..advance };
     if author == Author::PlatformLater {
