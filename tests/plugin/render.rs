@@ -172,3 +172,28 @@ fn a_shell_gets_its_completions() {
         assert!(ran.code == 0 && ran.stdout.contains("kubectl-egapp"), "{shell}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn folders_and_several_files_are_taken_as_kubectl_takes_them() {
+    let render = |paths: &[&str]| {
+        let mut command = alone();
+        command.args(["render", "-o", "json"]);
+        for path in paths {
+            command.arg("-f").arg(project(path));
+        }
+        run(&mut command, "")
+    };
+    let count = |paths: &[&str]| {
+        let ran = render(paths);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let list: Value = serde_json::from_str(&ran.stdout).unwrap();
+        list["items"].as_array().unwrap().iter().filter(|object| object["kind"] == "Deployment").count()
+    };
+    let sample = "config/samples/egplatform_v1alpha1_egapp.yaml";
+    assert_eq!(count(&[sample, "config/samples/egplatform_v1alpha1_egapp_worker.yaml"]), 2);
+    assert_eq!(count(&["config/samples", sample]), 8);
+    let ran = render(&["config/rbac", "config/network-policy"]);
+    assert_eq!(ran.code, 2);
+    let holds_none = "holds no EGApp of egplatform.platform.evillgenius.com/v1alpha1";
+    assert!(ran.stderr.contains("config/rbac, ") && ran.stderr.contains(holds_none), "{}", ran.stderr);
+}

@@ -61,9 +61,9 @@ const RESTART: &str = "Example:
 
 #[derive(Debug, Args)]
 pub(crate) struct Render {
-    /// File with EGApps, or - for standard input.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) filename: PathBuf,
+    /// File or folder with EGApps, or - for standard input; may be repeated.
+    #[arg(short, long, value_name = "FILE", required = true)]
+    pub(crate) filename: Vec<PathBuf>,
     /// Platform file to go by [default: the built-in values].
     #[arg(long, value_name = "FILE")]
     pub(crate) platform_config: Option<PathBuf>,
@@ -77,9 +77,9 @@ pub(crate) struct Render {
 
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
-    /// File with EGApps, or - for standard input.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) filename: PathBuf,
+    /// File or folder with EGApps, or - for standard input; may be repeated.
+    #[arg(short, long, value_name = "FILE", required = true)]
+    pub(crate) filename: Vec<PathBuf>,
     /// Who applies the file, where server-side apply is used for it.
     #[arg(long, value_name = "NAME", default_value = "kubectl")]
     pub(crate) field_manager: String,

@@ -1,8 +1,8 @@
-//! EGApps from a file or from standard input. File I/O.
+//! EGApps from files, folders and standard input. File I/O.
 
 use std::fs;
-use std::io::{Read as _, stdin};
-use std::path::Path;
+use std::io::{self, Read as _, stdin};
+use std::path::{Path, PathBuf};
 
 use egapp_api::v1alpha1::EGApp;
 use kube::Resource;
@@ -29,22 +29,57 @@ impl Document {
     }
 }
 
-/// Every EGApp of the file; those that name no namespace are of `namespace`.
-pub(crate) fn read(path: &Path, namespace: &str) -> Result<Vec<Document>, Error> {
-    let (origin, text) = if path == Path::new("-") {
-        let mut text = String::new();
-        let read = stdin().read_to_string(&mut text);
-        read.map_err(|source| Error::Read { path: "standard input".into(), source })?;
-        ("standard input".to_owned(), text)
-    } else {
-        let read = fs::read_to_string(path);
-        let text = read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
-        (path.display().to_string(), text)
-    };
-    parse(&origin, &text, namespace)
+/// Every EGApp that stands there; those that name no namespace are of `namespace`.
+pub(crate) fn read(paths: &[PathBuf], namespace: &str) -> Result<Vec<Document>, Error> {
+    let (schema, mut documents) = (schema::spec(), Vec::new());
+    for path in paths {
+        for path in files(path).map_err(unreadable(path))? {
+            let (origin, text) = text(&path).map_err(unreadable(&path))?;
+            documents.extend(parse(&origin, &text, namespace, &schema)?);
+        }
+    }
+    if documents.is_empty() {
+        let origins: Vec<_> = paths.iter().map(|path| title(path)).collect();
+        return Err(Error::Empty { origin: origins.join(", ") });
+    }
+    Ok(documents)
 }
 
-fn parse(origin: &str, text: &str, namespace: &str) -> Result<Vec<Document>, Error> {
+fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let title = title(path);
+    move |source| Error::Read { path: title.into(), source }
+}
+
+fn title(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// The file itself, or the manifests in a folder, as kubectl takes them; a kustomization is none.
+fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files =
+        fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+    files.retain(|file| {
+        let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        ["yaml", "yml", "json"].contains(&extension) && file.file_stem() != Some("kustomization".as_ref())
+    });
+    files.sort();
+    Ok(files)
+}
+
+fn text(path: &Path) -> io::Result<(String, String)> {
+    let mut text = String::new();
+    if path == Path::new("-") {
+        stdin().read_to_string(&mut text)?;
+    } else {
+        text = fs::read_to_string(path)?;
+    }
+    Ok((title(path), text))
+}
+
+fn parse(origin: &str, text: &str, namespace: &str, schema: &Value) -> Result<Vec<Document>, Error> {
     let options = serde_saphyr::options! { with_snippet: false };
     let values: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)
         .map_err(|error| Error::NotYaml { origin: origin.to_owned(), problem: error.to_string() })?;
@@ -53,7 +88,7 @@ fn parse(origin: &str, text: &str, namespace: &str) -> Result<Vec<Document>, Err
         match kind(&raw) {
             None => return Err(Error::NoObject { origin: origin.to_owned(), position: position + 1 }),
             Some((version, kind)) if version == EGApp::api_version(&()) && kind == EGApp::kind(&()) => {
-                documents.push(document(origin, raw, namespace)?);
+                documents.push(document(origin, raw, namespace, schema)?);
             }
             // What belongs to an app often stands beside it: ConfigMaps, Secrets.
             Some((version, kind)) => {
@@ -64,9 +99,6 @@ fn parse(origin: &str, text: &str, namespace: &str) -> Result<Vec<Document>, Err
             }
         }
     }
-    if documents.is_empty() {
-        return Err(Error::Empty { origin: origin.to_owned() });
-    }
     Ok(documents)
 }
 
@@ -75,7 +107,7 @@ fn kind(raw: &Value) -> Option<(&str, &str)> {
     Some((raw.get("apiVersion")?.as_str()?, raw.get("kind")?.as_str()?))
 }
 
-fn document(origin: &str, raw: Value, namespace: &str) -> Result<Document, Error> {
+fn document(origin: &str, raw: Value, namespace: &str, schema: &Value) -> Result<Document, Error> {
     let name = raw.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut problems = Vec::new();
     if name.is_empty() {
@@ -83,7 +115,7 @@ fn document(origin: &str, raw: Value, namespace: &str) -> Result<Document, Error
     }
     let mut whole = raw.clone();
     match whole.get_mut("spec") {
-        Some(spec) => schema::complete(spec, &schema::spec(), "spec", &mut problems),
+        Some(spec) => schema::complete(spec, schema, "spec", &mut problems),
         None => problems.push("spec is missing".to_owned()),
     }
     let known = ["apiVersion", "kind", "metadata", "spec", "status"];
@@ -110,7 +142,7 @@ mod tests {
     const APP: &str = "apiVersion: egplatform.platform.evillgenius.com/v1alpha1\nkind: EGApp\n";
 
     fn problem(text: &str) -> String {
-        parse("app.yaml", text, "team").err().unwrap().to_string()
+        parse("app.yaml", text, "team", &schema::spec()).err().unwrap().to_string()
     }
 
     #[test]
@@ -119,7 +151,7 @@ mod tests {
         let text = format!(
             "---\n{APP}metadata: {{name: a}}\n{spec}---\n---\n{APP}metadata: {{name: b, namespace: other}}\n{spec}"
         );
-        let documents = parse("app.yaml", &text, "team").unwrap();
+        let documents = parse("app.yaml", &text, "team", &schema::spec()).unwrap();
         let names: Vec<_> = documents.iter().map(|one| (one.namespace(), one.name())).collect();
         assert_eq!(names, [("team", "a"), ("other", "b")]);
         assert_eq!(documents[0].raw["spec"].as_object().unwrap().len(), 2, "what was written stays as it is");
@@ -127,9 +159,6 @@ mod tests {
 
     #[test]
     fn what_is_no_egapp_is_named() {
-        let none = "app.yaml holds no EGApp of egplatform.platform.evillgenius.com/v1alpha1";
-        assert_eq!(problem(""), none);
-        assert_eq!(problem("apiVersion: apps/v1\nkind: Deployment\n"), none);
         assert!(problem("a: [").starts_with("app.yaml is no YAML: "));
         assert!(problem("just text").contains("document 1 is no Kubernetes object"));
         assert!(problem(&format!("{APP}spec: {{framework: go}}\nspecc: 1")).ends_with(
