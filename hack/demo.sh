@@ -71,7 +71,9 @@ say "${output##*$'\n'}"
 run kubectl wait --for=condition=Established crd/egapps.egplatform.platform.evillgenius.com
 
 step "The manager, on this host"
-start_manager "$dir/manager.log" "$dir/manager.pid" --platform-config=config/manager/platform.yaml
+# A copy, to play with.
+cp config/manager/platform.yaml "$dir/platform.yaml"
+start_manager "$dir/manager.log" "$dir/manager.pid" --platform-config="$dir/platform.yaml"
 say "ready, metrics on $metrics/metrics"
 
 tour() {
@@ -130,6 +132,11 @@ if [ -n "${KEEP:-}" ]; then
 Control plane and manager are still running. In any shell:
     export KUBECONFIG=$KUBECONFIG PATH=$assets:\$PATH
     kubectl apply --filename $sample
+Pods are simulated: they are scheduled and become ready, but no container runs, so there are no logs and no exec.
+What the words of an EGApp mean is in $dir/platform.yaml; edit it and see what becomes of running apps (docs/platform.md).
+    $bin/kubectl-egapp explain $app --platform-config $dir/platform.yaml
+    curl $metrics/metrics
+    curl '$probes/readyz?verbose'
 Logs are in $dir. To stop both:
     make cluster-down
 TEXT

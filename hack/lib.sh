@@ -17,7 +17,7 @@ since() {
 
 step() {
   steps=$((steps + 1)) title=$1
-  printf '\n%2d. %s  (%s s)\n' "$steps" "$title" "$(since "$started")"
+  printf '\n%2d. %s  (after %s s)\n' "$steps" "$title" "$(since "$started")"
 }
 
 indent() { sed 's/^/    /'; }
@@ -58,7 +58,7 @@ free_port() {
 }
 
 # start_manager LOG PID_FILE ARGS...: starts the manager, apart from this terminal, on two free loopback ports.
-# Sets metrics (its base address), and waits until it is ready.
+# Sets metrics and probes (their base addresses), and waits until it is ready.
 start_manager() {
   local log=$1 pid_file=$2 metrics_port probe_port pid
   shift 2
@@ -70,8 +70,8 @@ start_manager() {
   pid=$!
   echo "$pid" >"$pid_file"
   # shellcheck disable=SC2034 # read by the scripts that source this file
-  metrics=http://127.0.0.1:$metrics_port
-  ready_or_gone() { ! kill -0 "$pid" || curl -sf "http://127.0.0.1:$probe_port/readyz"; }
+  metrics=http://127.0.0.1:$metrics_port probes=http://127.0.0.1:$probe_port
+  ready_or_gone() { ! kill -0 "$pid" || curl -sf "$probes/readyz"; }
   wait_until 30 "the manager is ready" ready_or_gone
   kill -0 "$pid" 2>/dev/null || fail "the manager ended while starting"
 }

@@ -31,30 +31,47 @@ const IS_STORED_AS_FALSE: [&str; 4] =
 /// Path of the first field of `desired` that `live` lacks or has otherwise; `None` where it has them all.
 #[must_use]
 pub fn first_difference(desired: &Value, live: &Value) -> Option<String> {
-    let path = difference(desired, live, "")?;
-    Some(path.strip_prefix('.').map(str::to_owned).unwrap_or(path))
+    differences(desired, live).into_iter().next()
 }
 
-/// Path of the first difference below a field of that name. It is put together on the way back from the difference:
-/// where there is none, as nearly always, nothing is allocated.
-fn difference(desired: &Value, live: &Value, field: &str) -> Option<String> {
+/// Paths of all fields of `desired` that `live` lacks or has otherwise.
+#[must_use]
+pub fn differences(desired: &Value, live: &Value) -> Vec<String> {
+    let mut paths = below(desired, live, "");
+    for path in &mut paths {
+        if path.starts_with('.') {
+            path.remove(0);
+        }
+    }
+    paths
+}
+
+/// Paths of the differences below a field of that name. They are put together on the way back from the differences:
+/// where there are none, as nearly always, nothing is allocated.
+fn below(desired: &Value, live: &Value, field: &str) -> Vec<String> {
     match (desired, live) {
         (Value::Object(desired), Value::Object(live)) => in_object(desired, live, field),
         (Value::Array(desired), Value::Array(live)) => in_list(desired, live, field),
-        (desired, live) => (desired != live).then(String::new),
+        (desired, live) => here(desired != live),
     }
 }
 
-fn in_object(desired: &Map<String, Value>, live: &Map<String, Value>, field: &str) -> Option<String> {
+/// The place itself, if it differs.
+fn here(differs: bool) -> Vec<String> {
+    if differs { vec![String::new()] } else { Vec::new() }
+}
+
+fn in_object(desired: &Map<String, Value>, live: &Map<String, Value>, field: &str) -> Vec<String> {
     let holds_quantities = matches!(field, "limits" | "requests");
-    desired.iter().find_map(|(name, wanted)| {
+    let each = desired.iter().flat_map(|(name, wanted)| {
         let inner = match live.get(name) {
-            Some(found) if holds_quantities && is_same_amount(wanted, found) => None,
-            Some(found) => difference(wanted, found, name),
-            None => (!is_zero(wanted) || IS_STORED_AS_FALSE.contains(&name.as_str())).then(String::new),
+            Some(found) if holds_quantities && is_same_amount(wanted, found) => Vec::new(),
+            Some(found) => below(wanted, found, name),
+            None => here(!is_zero(wanted) || IS_STORED_AS_FALSE.contains(&name.as_str())),
         };
-        inner.map(|inner| format!(".{name}{inner}"))
-    })
+        inner.into_iter().map(move |inner| format!(".{name}{inner}"))
+    });
+    each.collect()
 }
 
 fn is_same_amount(desired: &Value, live: &Value) -> bool {
@@ -64,33 +81,34 @@ fn is_same_amount(desired: &Value, live: &Value) -> bool {
     }
 }
 
-fn in_list(desired: &[Value], live: &[Value], field: &str) -> Option<String> {
+fn in_list(desired: &[Value], live: &[Value], field: &str) -> Vec<String> {
     let keys = list_keys(field);
     if keys.is_empty() {
         return in_whole_list(desired, live);
     }
     let mut previous = None;
-    desired.iter().find_map(|wanted| {
+    let each = desired.iter().flat_map(|wanted| {
         let at = live.iter().position(|entry| has_same_keys(wanted, entry, keys));
         // The order of variables decides what `$(NAME)` sees.
         let is_out_of_order = field == "env" && at < previous;
         previous = at;
         let inner = match at.and_then(|at| live.get(at)) {
-            Some(found) if !is_out_of_order => difference(wanted, found, ""),
-            _ => Some(String::new()),
+            Some(found) if !is_out_of_order => below(wanted, found, ""),
+            _ => here(true),
         };
-        inner.map(|inner| format!("[{}]{inner}", title(wanted, keys)))
-    })
+        inner.into_iter().map(move |inner| format!("[{}]{inner}", title(wanted, keys)))
+    });
+    each.collect()
 }
 
-fn in_whole_list(desired: &[Value], live: &[Value]) -> Option<String> {
+fn in_whole_list(desired: &[Value], live: &[Value]) -> Vec<String> {
     if desired.len() != live.len() {
-        return Some(String::new());
+        return here(true);
     }
-    let mut pairs = desired.iter().zip(live).enumerate();
-    pairs.find_map(|(position, (wanted, found))| {
-        difference(wanted, found, "").map(|inner| format!("[{position}]{inner}"))
-    })
+    let each = desired.iter().zip(live).enumerate().flat_map(|(position, (wanted, found))| {
+        below(wanted, found, "").into_iter().map(move |inner| format!("[{position}]{inner}"))
+    });
+    each.collect()
 }
 
 /// Whether two entries of a keyed list are the same entry. An absent protocol is TCP.

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::first_difference;
+use super::{differences, first_difference};
 
 fn assert_same(desired: &Value, live: &Value) {
     assert_eq!(first_difference(desired, live), None, "{desired} in {live}");
@@ -33,6 +33,14 @@ fn a_missing_or_other_value_is_named_by_its_path() {
     );
     assert_differs("a", &json!({ "a": "1" }), &json!({ "a": 1 }));
     assert_differs("a", &json!({ "a": {"b": 1} }), &json!({ "a": "text" }));
+}
+
+#[test]
+fn all_differences_are_named() {
+    let wanted = json!({ "replicas": 1, "template": { "containers": [{ "name": "app", "image": "good", "tty": false }] } });
+    let live = json!({ "replicas": 5, "template": { "containers": [{ "name": "app", "image": "evil" }] } });
+    assert_eq!(differences(&wanted, &live), ["replicas", "template.containers[app].image"]);
+    assert!(differences(&wanted, &wanted).is_empty());
 }
 
 #[test]

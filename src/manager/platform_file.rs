@@ -73,7 +73,9 @@ impl Follower {
             // A few kilobytes, mostly of a file system in memory: not worth a thread.
             match self.file.look() {
                 Look::Nothing => self.remind(),
-                Look::Same => self.good("the platform file says again what holds"),
+                Look::Same => {
+                    self.good("the platform file can be used again, and says what has held all the time");
+                }
                 Look::Changed(platform) => self.changed(platform),
                 Look::Refused(error) => self.refuse(&error),
             }

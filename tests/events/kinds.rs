@@ -27,7 +27,7 @@ async fn what_is_done_to_an_app_is_told_once_each() {
             "all replicas are available, and run registry.example.com/team/web:1",
             "replicas 1 → 2",
             "Deployment web was changed by somebody else, and is put right: spec.template.spec.containers[app].image",
-            "deleted Service web: the EGApp does not ask for it any more",
+            "deleted Service web, which is not wanted any more",
         ]
     );
     for event in &events {

@@ -58,6 +58,8 @@ async fn is_kept(app: &App<'_>) {
     app.kubectl(&["scale", "deployment", &app.name, "--replicas=3"]).await;
     app.until_deployment("it is put right", |live| live["spec"]["replicas"] == 2 && image(live) == STARTER)
         .await;
+    app.kubectl(&["delete", "deployment", &app.name]).await;
+    app.until_deployment("it comes back as it was", |live| image(live) == STARTER).await;
     app.kubectl(&["delete", "poddisruptionbudget", &app.name]).await;
     eventually("what was deleted is back", async || {
         holds(app.object("poddisruptionbudget").await.is_some(), || "it is gone".to_owned())

@@ -76,7 +76,7 @@ async fn a_size_change_reaches_sixty_apps_in_turn_also_when_the_manager_dies_in_
     assert_eq!(applied.len(), 3 * OF_EACH + 2, "the app that is broken for a reason of its own gets it too");
     assert!(applied.values().all(|count| *count == 1), "{applied:?}");
     let begun = &told(&cluster).await[0].1;
-    assert!(begun.contains("dev 21, stage 20, prod 21") && begun.contains("5 at a time"), "{begun}");
+    assert!(begun.contains("dev 21, stage 20, prod 21") && begun.contains("5 apps at a time"), "{begun}");
 
     let (record, mark) = (Record::begin(&any, "record-2").await, cluster.audit_mark().unwrap());
     mount.put(&with_memory("320Mi"));
@@ -114,5 +114,6 @@ async fn another_file_at_the_start_as_another_release_reaches_apps_in_turn_too()
         holds(done(&progress) == 6, || format!("{progress:?}"))
     })
     .await;
+    any.sibling("dev-00").told(&["Created", "RolledOut", "PlatformChanged", "RolledOut"]).await;
     operator.stop().await;
 }

@@ -23,7 +23,7 @@ pub struct EGAppStatus {
     pub observed_generation: Option<i64>,
 
     /// State of the app, one condition for each aspect: `Ready` (the summary: this generation runs
-    /// completely), `Available` (enough replicas serve), `Progressing` (a rollout is under way or ended well) and, only
+    /// completely), `Available` (enough replicas serve), `Progressing` (a rollout is under way) and, only
     /// while nothing moves on without a person, `Stalled`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]

@@ -103,7 +103,7 @@ pub struct EGAppSpec {
     /// How many replicas run. Default: 1. With 0 the application is stopped, which counts as Ready. At most 150000, the
     /// pods of the largest cluster that Kubernetes supports: more is a slip of the keyboard.
     ///
-    /// `kubectl scale` writes this field: a manifest that leaves it out keeps the number that was scaled to. With
+    /// `kubectl scale` writes this field: a manifest that has never said it keeps the number that was scaled to. With
     /// `autoscaling`, or another HorizontalPodAutoscaler for the Deployment, it counts only at the start, and where it
     /// is 0.
     #[serde(default = "one")]

@@ -53,33 +53,35 @@ impl Cluster {
         found.ok_or_else(|| Error::NoSuchApp { namespace: self.namespace.clone(), name: name.to_owned() })
     }
 
-    /// The platform that the operator goes by, as far as it may be seen.
-    pub(crate) async fn platform(&self, source: &PlatformSource) -> Result<Platform, Error> {
+    /// The platform that the operator goes by; `None`, with a note, where that cannot be seen.
+    pub(crate) async fn platform(&self, source: &PlatformSource) -> Result<Option<Platform>, Error> {
         if let Some(path) = &source.platform_config {
-            return Ok(Platform::load(Some(path))?);
+            return Ok(Some(Platform::load(Some(path))?));
         }
         let (namespace, (name, key)) = (&source.operator_namespace, PLATFORM);
         let map = Api::<ConfigMap>::namespaced(self.client.clone(), namespace).get_opt(name).await;
         let why = match map {
             Ok(Some(map)) => match map.data.unwrap_or_default().get(key) {
-                Some(text) => {
-                    return Platform::from_yaml(text).map_err(|findings| Error::InstalledPlatform {
-                        namespace: namespace.clone(),
-                        problem: findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
-                    });
-                }
-                None => format!("it has no {key}"),
+                Some(text) => match Platform::from_yaml(text) {
+                    Ok(platform) => return Ok(Some(platform)),
+                    // The operator goes by the last good one.
+                    Err(findings) => {
+                        let all: Vec<_> = findings.iter().map(ToString::to_string).collect();
+                        format!("cannot be used ({})", all.join("; "))
+                    }
+                },
+                None => format!("has no {key}"),
             },
-            Ok(None) => "it does not exist".to_owned(),
-            Err(error) if is_forbidden(&error) => "you may not read it".to_owned(),
+            Ok(None) => "does not exist".to_owned(),
+            Err(error) if is_forbidden(&error) => "may not be read by you".to_owned(),
             Err(error) => {
                 return Err(Error::call(format!("read ConfigMap {namespace}/{name}"))(error));
             }
         };
         output::note(&format!(
-            "built-in values are assumed, since of ConfigMap {namespace}/{name} {why}; --platform-config FILE gives others"
+            "built-in values are assumed: ConfigMap {namespace}/{name} {why}; --platform-config FILE gives others"
         ));
-        Ok(Platform::built_in())
+        Ok(None)
     }
 
     /// What exists of the EGApp. What the user may not see counts as absent, and is noted.

@@ -27,7 +27,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 pub(crate) async fn run(arguments: &Diff) -> Result<ExitCode, Error> {
     let cluster = Cluster::find(&arguments.cluster).await?;
     let documents = input::read(&arguments.filename, &cluster.namespace)?;
-    let platform = cluster.platform(&arguments.platform).await?;
+    let platform = cluster.platform(&arguments.platform).await?.unwrap_or_else(Platform::built_in);
     let mut is_different = false;
     for document in &documents {
         let comparison =
@@ -226,7 +226,12 @@ fn show(
     merged: Option<&Value>,
 ) -> bool {
     let text = |object: Option<&Value>| {
-        object.map(comparable).map(|object| output::yaml(&object)).unwrap_or_default()
+        let mut object = object.map(comparable).unwrap_or_default();
+        // A dry run gives every new Service the same address, and the real one another.
+        if let (None, Some(spec)) = (live, object.get_mut("spec").and_then(Value::as_object_mut)) {
+            spec.retain(|field, _| !matches!(field.as_str(), "clusterIP" | "clusterIPs"));
+        }
+        if object.is_null() { String::new() } else { output::yaml(&object) }
     };
     let (before, after) = (text(live), text(merged));
     if before == after {

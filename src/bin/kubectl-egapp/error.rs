@@ -25,8 +25,6 @@ pub(crate) enum Error {
     Spec { name: String, source: SpecError },
     #[error(transparent)]
     Platform(#[from] PlatformError),
-    #[error("the installed platform file (ConfigMap {namespace}/pe-app-platform) cannot be used: {problem}")]
-    InstalledPlatform { namespace: String, problem: String },
     #[error(
         "cannot use the kubeconfig: {problem}; give --kubeconfig FILE and --context NAME, or set KUBECONFIG"
     )]
@@ -35,6 +33,8 @@ pub(crate) enum Error {
     NoSuchApp { namespace: String, name: String },
     #[error("cannot {what}")]
     Call { what: String, source: Box<kube::Error> },
+    #[error("cannot {what}: the cluster knows no such kind; is the CRD installed (`make install`)?")]
+    NoKind { what: String },
     #[error("a restart of {name} has no effect: {why}")]
     NoEffect { name: String, why: String },
     #[error("{name} is not Ready after the restart: {why}")]
@@ -47,7 +47,15 @@ impl Error {
     /// A request failed; `what` follows "cannot".
     pub(crate) fn call(what: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
         let what = what.into();
-        move |source| Self::Call { what, source: Box::new(source) }
+        // A path that the API server does not know: its answer to an object that is not there is another one.
+        let is_no_kind = |error: &kube::Error| matches!(error, kube::Error::Api(status) if status.code == 404 && status.reason != "NotFound");
+        move |source| {
+            if is_no_kind(&source) {
+                Self::NoKind { what }
+            } else {
+                Self::Call { what, source: Box::new(source) }
+            }
+        }
     }
 
     /// As `kubectl diff` has it, 1 is no error there: everything but a rollout that failed is 2.

@@ -15,7 +15,7 @@ pub(crate) async fn run(arguments: &Explain) -> Result<ExitCode, Error> {
     let app = cluster.app(&arguments.name).await?;
     let platform = cluster.platform(&arguments.platform).await?;
     let observed = cluster.observed(&app).await?;
-    let explanation = explain(&app, &platform, &observed);
+    let explanation = explain(&app, platform.as_ref(), &observed);
     if let Some(format) = arguments.output {
         output::objects(&[json!(explanation)], format);
     } else {

@@ -1,6 +1,6 @@
 //! Where everything about an app comes from, in words. Pure.
 
-use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, Resources};
+use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, Reason, Resources};
 use pe_app::controller::egapp::cluster::ChildKind;
 use pe_app::controller::egapp::desired::desired;
 use pe_app::controller::egapp::observe::{Observed, Ownership, Seen};
@@ -34,13 +34,16 @@ fn fact(topic: &'static str, value: impl Into<String>, because: Vec<String>) -> 
     Fact { topic, value: value.into(), because }
 }
 
-/// Explains the app by what its spec, the platform and the cluster say.
-pub(crate) fn explain(app: &EGApp, platform: &Platform, observed: &Observed) -> Explanation {
+/// Explains the app by what its spec, the platform (`None`: it is not known, and built-in values are assumed) and the
+/// cluster say.
+pub(crate) fn explain(app: &EGApp, platform: Option<&Platform>, observed: &Observed) -> Explanation {
+    let (built_in, is_known) = (Platform::built_in(), platform.is_some());
+    let platform = platform.unwrap_or(&built_in);
     let workload = validate(app, platform);
     let mut in_the_way = obstacles(app, observed);
     let facts = match &workload {
         Ok(workload) => {
-            in_the_way.extend(waits(app, workload, observed));
+            in_the_way.extend(waits(app, workload, observed).filter(|_| is_known));
             vec![
                 image(app, workload),
                 size(app, workload, platform),
@@ -247,20 +250,29 @@ fn obstacles(app: &EGApp, observed: &Observed) -> Vec<String> {
     if app.spec.suspend {
         all.push("spec.suspend is true: the operator changes nothing until it is false".to_owned());
     }
-    if let Some((status, text)) = condition(app, ConditionType::Ready)
-        && status != ConditionStatus::True.as_str()
-    {
-        all.push(text);
+    let told = app.status.as_ref().and_then(|status| status.observed_generation);
+    if told.is_some() && told != app.metadata.generation {
+        all.push(
+            "the operator has not looked at the last edit yet: what is said of its state is older".to_owned(),
+        );
     }
-    if let Some((_, text)) = condition(app, ConditionType::Stalled) {
-        all.push(format!("nothing moves without a person ({text})"));
+    let not_ready = condition(app, ConditionType::Ready)
+        .filter(|(status, _)| status != ConditionStatus::True.as_str())
+        .map(|(_, text)| text);
+    let scales = Scaling::of(&app.spec, observed).autoscaler != OwnAutoscaler::Unwanted;
+    let taken = [
+        taken(&observed.deployment),
+        taken(&observed.service),
+        taken(&observed.disruption_budget),
+        taken(&observed.autoscaler).filter(|_| scales),
+    ];
+    // The status tells of the first one.
+    let is_told = not_ready.as_ref().is_some_and(|text| text.starts_with(Reason::NameConflict.as_str()));
+    all.extend(not_ready);
+    if condition(app, ConditionType::Stalled).is_some() {
+        all.push("nothing moves without a person".to_owned());
     }
-    all.extend(taken(&observed.deployment));
-    all.extend(taken(&observed.service));
-    all.extend(taken(&observed.disruption_budget));
-    if Scaling::of(&app.spec, observed).autoscaler != OwnAutoscaler::Unwanted {
-        all.extend(taken(&observed.autoscaler));
-    }
+    all.extend(taken.into_iter().flatten().skip(usize::from(is_told)));
     all
 }
 

@@ -85,7 +85,10 @@ async fn follow(api: &Api<EGApp>, name: &str, generation: i64, limit: Duration) 
     };
     let waited = timeout(limit, watching).await;
     waited.unwrap_or_else(|_| {
-        let why = format!("{} s are over; it is {said}", limit.as_secs());
+        let why = match said.as_str() {
+            "" => format!("{} s are over, and nothing was heard of it", limit.as_secs()),
+            said => format!("{} s are over; it is {said}", limit.as_secs()),
+        };
         Err(Error::NotReady { name: name.to_owned(), why })
     })
 }

@@ -112,11 +112,22 @@ impl Subject<'_> {
         }
     }
 
-    /// Digest of the template of the app's pods, as it was applied last; 0 for none.
+    /// Whether the Deployment is gone, and `children` would make it anew with other pods than it had: who deletes one that
+    /// waits for a platform change does not ask for that change.
     #[must_use]
-    pub fn template(&self) -> u64 {
+    pub fn remakes_otherwise(&self, children: Option<&Children>, memory: &Memory) -> bool {
+        let wanted = children.and_then(Children::template);
+        self.observed.deployment.ownership == Ownership::Absent
+            && !memory.change.had_turn
+            && wanted.is_some()
+            && memory.template.is_some_and(|template| wanted != Some(template))
+    }
+
+    /// Digest of the template of the app's pods, as it was applied last.
+    #[must_use]
+    pub fn template(&self) -> Option<u64> {
         let live = self.observed.deployment.live.as_ref().and_then(|live| live.details.as_ref());
-        live.map_or(0, |live| live.template)
+        live.map(|live| live.template).filter(|template| *template != 0)
     }
 
     fn is_marked(&self) -> bool {
@@ -162,7 +173,7 @@ impl Subject<'_> {
             Author::User => return Standing::Apart,
         };
         memory.change.was_well |= is_ready(&verdict.status);
-        if is_ready(&verdict.status) || self.app.spec.suspend {
+        if is_ready(&verdict.status) || self.app.spec.suspend || is_going(&verdict.status) {
             return Standing::Apart;
         }
         // After a restart the status tells that the app has not been Ready since it failed.
@@ -176,6 +187,12 @@ impl Subject<'_> {
             Some(_) => Standing::Apart,
         }
     }
+}
+
+/// Whether the app goes with its namespace, and says nothing about a change.
+fn is_going(status: &EGAppStatus) -> bool {
+    let failure = status.last_failure.as_ref();
+    failure.is_some_and(|failure| failure.reason == Reason::NamespaceTerminating.as_str())
 }
 
 fn is_ready(status: &EGAppStatus) -> bool {

@@ -128,35 +128,36 @@ impl Ensure<'_> {
             return Err(Error::Overridden { kind: K::TITLE, key: self.key.clone(), field });
         }
         let drift = memory.is_known(wanted.digest(), seen).then(|| change.clone());
-        if live.is_some()
-            && let Some(field) = &drift
-            && let Some(wait) =
-                memory.contest.as_ref().and_then(|contest| contest.pause(field, Instant::now()))
+        let (kind, key) = (K::TITLE, self.key.clone());
+        if let (Some(_), Some(field)) = (&live, &drift)
+            && let Some(wait) = memory.pause(field)
         {
-            return Err(Error::Contested {
-                kind: K::TITLE,
-                key: self.key.clone(),
-                field: field.clone(),
-                wait,
-            });
+            return Err(Error::Contested { kind, key, field: field.clone(), wait });
         }
         if let Some(live) = &live
             && let Some(replicas) = wanted.hand_over(live)
         {
             self.cluster.hand_over(self.key, live, replicas).await?;
         }
+        let all = live.as_ref().map_or(change, |live| comparable.changes(live));
         let reply = self.send_until_it_fits(&mut wanted, &comparable, live, memory).await?;
-        info!(namespace = self.key.namespace(), name = self.key.name(), kind = K::TITLE, change, "applied");
+        info!(
+            namespace = self.key.namespace(),
+            name = self.key.name(),
+            kind = K::TITLE,
+            change = all,
+            "applied"
+        );
         let Some(field) = comparable.change(&reply) else {
             if let Some(field) = drift.clone() {
                 memory.contest = Some(Contest::after(memory.contest.take(), field, Instant::now()));
             }
             memory.settle(wanted.digest(), reply.digest());
-            return Ok(Found::Applied(Change::new(seen.live.as_deref(), &reply, drift)));
+            return Ok(Found::Applied(Change::new(seen.live.as_deref(), &reply, drift.map(|_| all))));
         };
         let (desired, live, at) = (wanted.digest(), reply.digest(), Instant::now());
         memory.overridden = Some(Override { desired, live, at, field: field.clone() });
-        Err(Error::Overridden { kind: K::TITLE, key: self.key.clone(), field })
+        Err(Error::Overridden { kind, key, field })
     }
 
     /// An apply drops what we once wanted and want no more, so that a new wish is applied before anything is repaired:
@@ -274,6 +275,11 @@ impl ChildMemory {
             None => was_there.is_some(),
             Some(live) => was_there.is_some_and(|(wish, _)| wish == wanted) || is_applied(wanted, live),
         }
+    }
+
+    /// How long to leave a field alone that somebody else changes back again and again.
+    fn pause(&self, field: &str) -> Option<Duration> {
+        self.contest.as_ref()?.pause(field, Instant::now())
     }
 
     fn known_override(&self, wanted: u64, live: u64) -> Option<String> {

@@ -35,6 +35,8 @@ pub struct Memory {
     pub edit: Option<i64>,
     /// How the app has come through a platform change.
     pub change: ChangeMemory,
+    /// Digest of the pod template that its Deployment had last.
+    pub template: Option<u64>,
     /// Since when a moving status waits to be written.
     pub moving_since: Option<Instant>,
     /// When a failure was told last, if the app is not settled since.
@@ -182,6 +184,7 @@ impl Memory {
             in_sync,
             edit,
             change,
+            template,
             moving_since,
             news_told,
             is_rolling,
@@ -194,6 +197,7 @@ impl Memory {
             && edit.is_none()
             && !change.had_turn
             && !change.was_well
+            && template.is_none()
             && moving_since.is_none()
             && news_told.is_none()
             && !is_rolling

@@ -31,6 +31,8 @@ pub enum Topic {
     Repaired,
     /// A child that the app no longer asks for was deleted.
     Deleted,
+    /// The platform's values, or the operator itself, ask for other pods.
+    PlatformChanged,
     /// A failure is over.
     Recovered,
     /// What runs in prod is an image without a tag, or of the tag `latest`.
@@ -41,12 +43,13 @@ pub enum Topic {
 
 impl Topic {
     /// Every topic.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Created,
         Self::Scaled,
         Self::RolledOut,
         Self::Repaired,
         Self::Deleted,
+        Self::PlatformChanged,
         Self::Recovered,
         Self::UntaggedImage,
         Self::StarterImage,
@@ -61,6 +64,7 @@ impl Topic {
             Self::RolledOut => ("RolledOut", "RollingOut", Type::Normal),
             Self::Repaired => ("Repaired", "Repairing", Type::Normal),
             Self::Deleted => ("Deleted", "Deleting", Type::Normal),
+            Self::PlatformChanged => ("PlatformChanged", "RollingOut", Type::Normal),
             Self::Recovered => ("Recovered", "Observing", Type::Normal),
             Self::UntaggedImage => ("UntaggedImage", "Checking", Type::Warning),
             Self::StarterImage => ("StarterImage", "Checking", Type::Warning),
@@ -139,6 +143,13 @@ pub fn rolls(found: &[Found]) -> bool {
     found.iter().any(|found| matches!(found, Found::Applied(change) if change.is_of_new_template()))
 }
 
+/// The news in a platform change that reaches an app, if it replaces the pods.
+#[must_use]
+pub fn of_platform(found: &[Found]) -> Option<News> {
+    let note = "the EGApp is as it was, and the platform's values, or the operator, are others: new pods come as they say";
+    rolls(found).then(|| Topic::PlatformChanged.news(note.to_owned()))
+}
+
 /// The news in what was done to the children.
 #[must_use]
 pub fn of_children(found: &[Found], workload: &Workload<'_>) -> Vec<News> {
@@ -146,9 +157,7 @@ pub fn of_children(found: &[Found], workload: &Workload<'_>) -> Vec<News> {
     let news = found.iter().map(|found| match found {
         Found::Applied(change) => of_change(change, workload),
         Found::Deleted(kind) => {
-            vec![
-                Topic::Deleted.news(format!("deleted {kind} {name}: the EGApp does not ask for it any more")),
-            ]
+            vec![Topic::Deleted.news(format!("deleted {kind} {name}, which is not wanted any more"))]
         }
         Found::InSync | Found::Moving | Found::Waiting(_) | Found::Unseen | Found::Failed(_) => Vec::new(),
     });

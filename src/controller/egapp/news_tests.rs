@@ -99,7 +99,7 @@ fn what_was_done_to_the_deployment_is_told() {
     let note = "Deployment web was gone, and has been made anew";
     assert_eq!(told(&applied(None, one.clone(), Some("created"))), pair("Repaired", note));
     assert_eq!(told(&applied(Some(one.clone()), facts(1, "web:2"), None)), [], "RolledOut follows");
-    let note = "deleted Service web: the EGApp does not ask for it any more";
+    let note = "deleted Service web, which is not wanted any more";
     assert_eq!(told(&[Found::Deleted("Service")]), pair("Deleted", note));
     assert_eq!(told(&[Found::InSync, Found::Moving, Found::Unseen]), []);
 }

@@ -22,6 +22,8 @@ pub enum Notice {
         app: ObjectKey,
         /// The reason and message of its status.
         why: String,
+        /// How many more do.
+        others: usize,
         /// The apps that wait.
         waiting: Vec<(Environment, usize)>,
     },
@@ -42,16 +44,17 @@ impl Notice {
             Self::Begun { waiting, at_a_time } => {
                 let (all, each) = (total(waiting), list(waiting));
                 let note = format!(
-                    "the platform says otherwise than {all} running apps have it: they get it in turn ({each}), at \
-                     most {at_a_time} at a time"
+                    "a platform change replaces the pods of {all} running apps in turn ({each}), at most {at_a_time} \
+                     apps at a time"
                 );
                 (Type::Normal, "PlatformChangeBegun", note)
             }
-            Self::Halted { app, why, waiting } => {
+            Self::Halted { app, why, others, waiting } => {
+                let more = if *others == 0 { String::new() } else { format!("; and so do {others} more") };
                 let note = format!(
-                    "EGApp {app} was Ready and is not since it got the platform change ({why}); no other app gets it \
-                     until that one is Ready, edited, suspended or deleted, or the platform file is another; waiting: \
-                     {}",
+                    "EGApp {app} was Ready, and fails since it got the platform change ({why}){more}; no other app gets \
+                     it until what fails is Ready, suspended, deleted or given other pods by an edit, or the platform \
+                     file is another; waiting: {}",
                     list(waiting)
                 );
                 (Type::Warning, "PlatformChangeHalted", note)

@@ -168,13 +168,16 @@ fn whose(
         (Ok(_), None) => turn.map_or(Author::User, Author::PlatformNow),
         (_, children) => subject.author(children.as_ref(), turn, memory),
     };
+    memory.template = subject.template().or(memory.template);
+    let wanted = children.as_ref();
     let waits = match author {
-        Author::User => children.is_some() && subject.replaces_pods(children.as_ref(), memory),
+        Author::User if wanted.is_none() => false,
+        Author::User => subject.replaces_pods(wanted, memory) || subject.remakes_otherwise(wanted, memory),
         Author::PlatformLater => true,
         Author::PlatformFormer | Author::PlatformNow(_) => false,
     };
-    let former = if waits { ctx.formers.of(subject.app, subject.template()) } else { None };
-    match former {
+    let template = memory.template.filter(|_| waits);
+    match template.and_then(|template| ctx.formers.of(subject.app, template)) {
         Some(former) => (Author::PlatformFormer, Some(former)),
         None => (author, None),
     }
@@ -216,7 +219,8 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     memory.in_sync = applied.is_in_sync().then_some(now);
     memory.edit = memory.edit.filter(|_| memory.in_sync.is_none());
     memory.is_rolling |= news::rolls(&applied.0);
-    for news in news::of_children(&applied.0, &workload) {
+    let of_platform = matches!(author, Author::PlatformNow(_)).then(|| news::of_platform(&applied.0));
+    for news in of_platform.flatten().into_iter().chain(news::of_children(&applied.0, &workload)) {
         ctx.tell(key, app.metadata.uid.as_deref(), memory, news);
     }
     here(Advance { made_of, ..outcome_of(applied) })

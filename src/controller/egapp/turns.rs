@@ -261,7 +261,8 @@ impl State {
         let waiting = self.waiting();
         let (told, notice) = match (self.failing(), self.told) {
             (Some((app, why)), Told::Nothing | Told::Begun) => {
-                (Told::Halted, Notice::Halted { app: app.clone(), why: why.to_owned(), waiting })
+                let others = self.apps.values().filter(|member| member.stage.is_failing()).count() - 1;
+                (Told::Halted, Notice::Halted { app: app.clone(), why: why.to_owned(), others, waiting })
             }
             (None, Told::Halted) if !self.apps.is_empty() => (Told::Begun, Notice::Resumed { waiting }),
             (None, Told::Nothing) if !waiting.is_empty() => {
@@ -301,6 +302,10 @@ impl State {
 }
 
 impl Stage {
+    const fn is_failing(&self) -> bool {
+        matches!(self, Self::Failing(_))
+    }
+
     const WORDS: [&str; 3] = ["pending", "rolling", "failing"];
 
     /// Its name in metrics.

@@ -115,7 +115,7 @@ fn an_app_that_fails_halts_all_others_until_it_is_well() {
     assert_eq!(change.report("b", waiting(Dev)).next, keys(&["a"]));
     let step = change.report("a", failing(Dev));
     let why = "CrashLoop: exit code 1".to_owned();
-    assert_eq!(step.notice, Some(Notice::Halted { app: key("a"), why, waiting: vec![(Dev, 1)] }));
+    assert_eq!(step.notice, Some(Notice::Halted { app: key("a"), why, others: 0, waiting: vec![(Dev, 1)] }));
     assert_eq!(change.report("a", failing(Dev)), Step::default(), "it is told once");
     assert_eq!(change.report("c", waiting(Dev)).next, [], "nor has one that comes later");
     assert!(change.has_turn("a"), "it may try again");
@@ -185,7 +185,7 @@ fn the_last_app_that_fails_is_told_too() {
     let change = Change::new(1);
     change.report("a", waiting(Dev));
     let why = "CrashLoop: exit code 1".to_owned();
-    let halted = Notice::Halted { app: key("a"), why, waiting: vec![] };
+    let halted = Notice::Halted { app: key("a"), why, others: 0, waiting: vec![] };
     assert_eq!(change.report("a", failing(Dev)).notice, Some(halted));
     assert_eq!(change.shown(), [1, 1]);
     assert_eq!(change.report("a", Standing::Apart).notice, Some(Notice::Complete));

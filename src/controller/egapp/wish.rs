@@ -5,9 +5,12 @@ use serde_json::{Map, Value};
 
 use super::cluster::{ChildKind, Live};
 use super::names;
-use crate::controller::compare::first_difference;
+use crate::controller::compare::{differences, first_difference};
 use crate::controller::foreign::removals;
 use crate::hash::fnv1a;
+
+/// So many differences are told; more would only hide the first.
+const TOLD: usize = 5;
 
 /// A child that is wanted.
 #[derive(Clone, Debug)]
@@ -74,6 +77,23 @@ impl Comparable {
             .map(|path| format!("spec.{path}"))
             .or_else(|| self.foreign(&live))
             .or_else(|| first_difference(&self.0, &live))
+    }
+
+    /// All that differs, for people; the annotations, our own digests, only where nothing else does.
+    #[must_use]
+    pub fn changes<K: ChildKind>(&self, live: &Live<K>) -> String {
+        let live = live_comparable(live);
+        let mut paths = differences(&self.0, &live);
+        let (told, rest): (Vec<_>, Vec<_>) =
+            paths.drain(..).partition(|path| !path.starts_with("metadata.annotations"));
+        let mut told: Vec<_> = told.into_iter().chain(self.foreign(&live)).collect();
+        if told.is_empty() {
+            told = rest;
+        }
+        let more = told.len().saturating_sub(TOLD);
+        told.truncate(TOLD);
+        let told = told.join(", ");
+        if more == 0 { told } else { format!("{told} and {more} more") }
     }
 
     /// The operations that take out of the live object what contradicts the wish.

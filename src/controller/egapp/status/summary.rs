@@ -45,6 +45,8 @@ pub(super) struct Scaled<'a> {
     pub(super) desired: i32,
     /// Name of the autoscaler that says so, if one does.
     pub(super) by: Option<&'a str>,
+    /// Whether the app asks for one of its own, which there is none of beside that one.
+    pub(super) is_in_vain: bool,
 }
 
 /// Sums up a pass and what exists.
@@ -160,6 +162,9 @@ fn done(made_of: Option<&MadeOf>, scaled: &Scaled<'_>) -> Said {
             0 => " does nothing until somebody sets another number",
             _ => " decides how many there are",
         });
+        if scaled.is_in_vain {
+            said.message.push_str("; spec.autoscaling has no effect beside it");
+        }
     }
     said
 }
