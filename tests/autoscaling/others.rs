@@ -57,7 +57,9 @@ async fn an_autoscaler_of_the_egapp_itself_works_and_nobody_fights() {
     let writes = requests_when_quiet(cluster, mark).await.namespace(&app.namespace).writes();
     assert_eq!(writes.resource("horizontalpodautoscalers").count(), 0, "two would switch each other off");
     let message = ready_with(&app, 3).await;
-    assert!(message.ends_with("HorizontalPodAutoscaler web decides how many there are"), "{message}");
+    let words =
+        "HorizontalPodAutoscaler web decides how many there are; spec.autoscaling has no effect beside it";
+    assert!(message.ends_with(words), "{message}");
     app.kubectl(&["delete", "horizontalpodautoscaler", "web"]).await;
     until_autoscalers(&app, &["web"]).await;
     let autoscaler = app.object("horizontalpodautoscaler").await.unwrap();

@@ -117,3 +117,25 @@ async fn another_file_at_the_start_as_another_release_reaches_apps_in_turn_too()
     any.sibling("dev-00").told(&["Created", "RolledOut", "PlatformChanged", "RolledOut"]).await;
     operator.stop().await;
 }
+
+#[tokio::test]
+async fn an_app_that_is_scaled_while_it_waits_gets_the_change_in_its_turn() {
+    let cluster = installed().await;
+    let mount = Mount::new(&platform(1, &[]));
+    let operator = manager(&cluster, "manager", &mount).await;
+    let any = apps_in_each_environment(&cluster, 2).await;
+    let record = Record::begin(&any, "record").await;
+    mount.put(&platform(1, &[("memory: 256Mi", "memory: 300Mi")]));
+    until_told(&cluster, "PlatformChangeBegun").await;
+    let scaled = any.sibling("prod-00");
+    scaled.patch(&serde_json::json!({ "spec": { "replicaCount": 2 } })).await;
+    scaled.until_deployment("it is scaled", |live| live["spec"]["replicas"] == 2).await;
+    assert!(has_memory("256Mi")(&scaled.deployment().await), "it has no other pods yet");
+    eventually("apps have the change", async || {
+        let progress = record.check(1, has_memory("300Mi"));
+        holds(done(&progress) == 6, || format!("{progress:?}"))
+    })
+    .await;
+    until_told(&cluster, "PlatformChangeComplete").await;
+    operator.stop().await;
+}

@@ -106,7 +106,7 @@ impl Subject<'_> {
     pub fn mark(&self, children: &mut Children, author: Author, memory: &mut Memory) {
         let is_granted = matches!(author, Author::PlatformNow(Turn { was_ready: true }));
         let is_of_user = self.is_edit(memory) && !self.has_pods_of(Some(children));
-        if !is_of_user && (is_granted || self.is_marked()) {
+        if is_granted || (self.is_marked() && !is_of_user) {
             let annotations = children.deployment.metadata.annotations.get_or_insert_default();
             annotations.insert(names::PLATFORM_CHANGE.to_owned(), format!("{:016x}", self.revision));
         }

@@ -177,9 +177,14 @@ fn whose(
         Author::PlatformFormer | Author::PlatformNow(_) => false,
     };
     let template = memory.template.filter(|_| waits);
-    match template.and_then(|template| ctx.formers.of(subject.app, template)) {
-        Some(former) => (Author::PlatformFormer, Some(former)),
-        None => (author, None),
+    match (template.and_then(|template| ctx.formers.of(subject.app, template)), turn) {
+        // Its turn came with an edit that does not ask for other pods.
+        (Some(_), Some(turn)) => {
+            memory.change.had_turn = true;
+            (Author::PlatformNow(turn), None)
+        }
+        (Some(former), None) => (Author::PlatformFormer, Some(former)),
+        (None, _) => (author, None),
     }
 }
 
@@ -206,6 +211,8 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     };
     let made_of = Some(MadeOf { image: workload.image.clone(), resources: workload.resources.clone() });
     let Some(mut children) = children else {
+        // An edit is brought about where the app waits at rest, too, though no status may have told it yet.
+        memory.edit = memory.edit.filter(|_| author != Author::PlatformFormer);
         return here(Advance { made_of, ..Advance::default() });
     };
     match confirm(ctx, key, app, &observed, memory).await {
