@@ -52,7 +52,7 @@ impl Subject<'_> {
     ///
     /// A platform change is pending where the pod template that is wanted differs from the one that was applied last,
     /// though this generation of the EGApp was brought about before: its status says so, and no try to apply an edit is
-    /// open. A new app, and a Deployment that is gone, wait for nobody.
+    /// open. A new app waits for nobody, and neither does a Deployment that is gone where nobody knows what it was.
     pub fn author(&self, children: Option<&Children>, turn: Option<Turn>, memory: &mut Memory) -> Author {
         if self.is_edit(memory) {
             // Whatever else is in the way of it: its pods are as it wants them.
@@ -138,8 +138,8 @@ impl Subject<'_> {
     }
 
     /// Whether the status of an app that waits stays as it is: it tells of a call that failed, and where nobody knows what
-    /// made its pods, none is tried before its turn. What pods do is told meanwhile, as ever; that they could not be seen (then it is Unknown whether the app
-    /// is Ready) is over.
+    /// made its pods, none is tried before its turn. What pods do is told meanwhile, as ever; that they could not be seen
+    /// (then it is Unknown whether the app is Ready) is over.
     #[must_use]
     pub fn keeps_its_word(&self, author: Author) -> bool {
         let ready = self.app.status.as_ref().and_then(|status| status.condition(ConditionType::Ready));
