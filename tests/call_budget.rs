@@ -82,6 +82,7 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
     assert_none(&requests_when_quiet(&cluster, mark).await.filter(|event| event.verb != "watch"), "delete");
 
     assert_role_is_what_was_used(&cluster).await;
+    the_history_is_written_once_and_read_by_each_leader(&cluster).await;
     operator.stop().await;
 }
 
@@ -195,7 +196,9 @@ fn assert_none(requests: &AuditEvents, phase: &str) {
 async fn assert_role_is_what_was_used(cluster: &Cluster) {
     let seen = cluster.audit().unwrap().user(&user());
     let mut used: BTreeSet<String> = seen
-        .filter(|event| !event.resource.is_empty() && event.resource != "leases")
+        .filter(|event| {
+            !event.resource.is_empty() && !matches!(event.resource.as_str(), "leases" | "configmaps")
+        })
         .events()
         .into_iter()
         .map(|event| right(&event.api_group, &resource(&event.resource, &event.subresource), &event.verb))
@@ -217,6 +220,19 @@ async fn assert_role_is_what_was_used(cluster: &Cluster) {
     used.insert(right("egplatform.platform.evillgenius.com", "egapps/finalizers", "update"));
     let role = cluster.kubectl_json(["get", "clusterrole", "pe-app-manager-role"]).await.unwrap();
     assert_eq!(granted(&role), used);
+}
+
+/// Whatever apps do; and its Role, too, grants what was used.
+async fn the_history_is_written_once_and_read_by_each_leader(cluster: &Cluster) {
+    let requests = cluster.audit().unwrap().user(&user()).resource("configmaps").events();
+    let verbs: Vec<_> = requests.iter().map(|event| event.verb.as_str()).collect();
+    assert_eq!(verbs, ["get", "patch", "get"], "{requests:#?}");
+    assert!(requests.iter().all(|event| event.name == "pe-app-platform-history"), "{requests:#?}");
+    let role = ["-n", "pe-app-system", "get", "role", "pe-app-platform-history-role"];
+    let role = cluster.kubectl_json(role).await.unwrap();
+    let used = ["get", "patch", "create"].map(|verb| right("", "configmaps", verb));
+    assert_eq!(granted(&role), BTreeSet::from(used));
+    assert_eq!(role["rules"][0]["resourceNames"], json!(["pe-app-platform-history"]));
 }
 
 fn granted(role: &Value) -> BTreeSet<String> {

@@ -50,6 +50,22 @@ async fn until_metric(operator: &Operator, series: &str, wanted: f64) {
     .await;
 }
 
+/// The newest first.
+async fn the_history_holds(cluster: &Cluster, memories: [&str; 2]) {
+    let history = ["-n", "pe-app-system", "get", "configmaps", "--field-selector"];
+    let named = ["metadata.name=pe-app-platform-history"];
+    eventually("the history is kept", async || {
+        let found = cluster.kubectl_json([&history[..], &named].concat()).await.unwrap();
+        let data = &found["items"][0]["data"];
+        let is = |(key, memory): (&&str, &str)| {
+            data[*key].as_str().is_some_and(|text| text.contains(&format!("memory: {memory}")))
+        };
+        let all = ["current.yaml", "former-1.yaml"].iter().zip(memories).all(is);
+        holds(all && data["former-2.yaml"].is_null(), || data.to_string())
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_broken_platform_file_is_refused_for_all_to_see_and_changes_nothing() {
     let cluster = CLUSTER.get().await.unwrap();
@@ -58,12 +74,22 @@ async fn a_broken_platform_file_is_refused_for_all_to_see_and_changes_nothing() 
         holds(own_pod(cluster).await.is_some(), || "none".to_owned())
     })
     .await;
+    // Without the right to keep its history the operator does all the rest.
+    let role = ["-n", "pe-app-system", "delete", "role", "pe-app-platform-history-role"];
+    cluster.kubectl(role).await.unwrap();
     let mount = Mount::new(&with_memory("256Mi"));
     let operator = Operator::start_with(cluster, "reload", &identity(), |command| {
         command.arg(format!("--platform-config={}", mount.file().display()));
     })
     .await;
     operator.leading().await;
+    eventually("the log tells", async || {
+        let log = operator.log();
+        let line = log.lines().find(|line| line.contains("pe-app-system/pe-app-platform-history"));
+        holds(line.is_some_and(|line| line.contains("cannot get resource")), || log.clone())
+    })
+    .await;
+    install(cluster).await;
     let app = App::ready(cluster, "web", &support::app::with_image(1)).await;
     let before = app.deployment().await;
 
@@ -105,6 +131,8 @@ async fn a_broken_platform_file_is_refused_for_all_to_see_and_changes_nothing() 
         )
     })
     .await;
+
+    the_history_holds(cluster, ["384Mi", "256Mi"]).await;
 
     mount.remove();
     until_metric(&operator, IS_GOOD, 0.0).await;

@@ -40,6 +40,8 @@ pub struct Deps {
     pub gates: Gates,
     /// Where they tell people what concerns the operator itself.
     pub own_pod: Arc<OwnPod>,
+    /// The operator's own namespace, if it has one: outside of a cluster it mostly has none.
+    pub namespace: Option<String>,
 }
 
 /// Every controller of the manager.

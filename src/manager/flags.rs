@@ -51,7 +51,8 @@ pub struct Flags {
     #[arg(long, value_name = "NAME", default_value = LEASE_NAME)]
     pub leader_election_id: String,
 
-    /// Namespace of that lease [default: the pod's own, or that of the kubeconfig's context].
+    /// Namespace of that lease, and of the history of platform files [default: the pod's own, or that of the kubeconfig's
+    /// context].
     #[arg(long, value_name = "NAMESPACE")]
     pub leader_election_namespace: Option<String>,
 

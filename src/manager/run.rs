@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Client;
+use kube::{Client, Config};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -62,6 +62,7 @@ pub async fn run(flags: &Flags, make: fn(&Deps) -> Vec<Box<dyn Controller>>) -> 
         metrics: metrics.clone(),
         gates,
         own_pod,
+        namespace: own_namespace(flags, &config),
     };
     let mut manager = Manager::new(make(&deps), deps.gates.clone());
     let platform_file = flags.platform_config.as_deref().map(Path::display).map(tracing::field::display);
@@ -90,6 +91,12 @@ pub async fn run(flags: &Flags, make: fn(&Deps) -> Vec<Box<dyn Controller>>) -> 
         () = manager.stop(&ended) => ended,
         signal = signals.next() => Err(ManagerError::Impatient { signal }),
     }
+}
+
+/// Where the operator keeps what is its own: beside its lease, or in the namespace of its pod.
+fn own_namespace(flags: &Flags, config: &Config) -> Option<String> {
+    let of_context = flags.leader_elect.then(|| config.default_namespace.clone());
+    flags.leader_election_namespace.clone().or(of_context).or_else(|| own_pod()?.namespace)
 }
 
 /// The parts of the process, in the order in which they stop.

@@ -28,6 +28,44 @@ fn the_shipped_file_says_what_is_built_in() {
     assert_eq!(shipped, Platform::built_in());
 }
 
+/// Texts that mean something else to YAML where they are not quoted.
+const TRAPS: [&str; 16] = [
+    "",
+    " ",
+    "yes",
+    "true",
+    "null",
+    "~",
+    "1",
+    "1e3",
+    "0x1F",
+    "1:30",
+    "- a",
+    "a: b",
+    "a #b",
+    "'",
+    "\"\\\t\u{1b}",
+    "a\n  b\n\n",
+];
+
+#[test]
+fn what_is_written_out_reads_the_same() {
+    let mut text = repository("config/manager/platform.yaml");
+    let json = |words: &[&str]| serde_json::to_string(words).unwrap();
+    text = text.replacen("args: [", &format!("command: {}\n      args: [", json(&TRAPS)), 1);
+    let traps = TRAPS
+        .iter()
+        .enumerate()
+        .map(|(i, trap)| format!("TRAP_{i}: {}", json(&[trap]).trim_matches(['[', ']'])));
+    let env = format!("env: {{{}, ", traps.collect::<Vec<_>>().join(", "));
+    text = text.replacen("env: {", &env, 1);
+    let platform = Platform::from_yaml(&text).unwrap();
+    assert_eq!(Platform::from_yaml(&platform.to_yaml()).unwrap(), platform);
+    assert!(text.contains("TRAP_15") && text.contains("command: [\"\""), "{text}");
+    let built_in = Platform::built_in();
+    assert_eq!(Platform::from_yaml(&built_in.to_yaml()).unwrap(), built_in);
+}
+
 #[test]
 fn without_a_file_the_built_in_platform_holds() {
     assert_eq!(Platform::load(None).unwrap(), Platform::built_in());

@@ -73,6 +73,13 @@ impl Platform {
         self.revision
     }
 
+    /// A platform file that says the same, with every section.
+    #[must_use]
+    pub fn to_yaml(&self) -> String {
+        // The types of the file always serialise.
+        serde_saphyr::to_string(&self.config).unwrap_or_default()
+    }
+
     /// The environments in the order in which a change reaches their apps.
     pub fn rollout_order(&self) -> impl Iterator<Item = Environment> {
         let named = |word: &String| Environment::ALL.into_iter().find(|one| one.as_str() == word.as_str());

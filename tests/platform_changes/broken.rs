@@ -134,6 +134,8 @@ async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
     assert_eq!(requests(&cluster, mark).writes().resource("deployments").count(), 0, "it stays halted");
     let still: Vec<_> = broken.iter().cloned().chain(["prod-new".to_owned()]).collect();
     assert_eq!(running(&any, &bad).await, still);
+    is_kept(&any.sibling("prod-02")).await;
+    assert_eq!(running(&any, &bad).await, still, "nobody who is scaled takes the change along");
 
     let good = "docker.io/traefik/whoami:v1.12";
     mount.put(&with_starter(good));

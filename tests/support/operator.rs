@@ -187,9 +187,10 @@ impl Operator {
     }
 }
 
-/// The operator's requests since `mark`. Those for its lease and for events are counted apart.
+/// The operator's requests since `mark`. Those for its lease, for events and for the history of platform files are counted
+/// apart.
 pub fn requests(cluster: &Cluster, mark: AuditMark) -> AuditEvents {
-    let is_apart = |resource: &str| matches!(resource, "leases" | "events");
+    let is_apart = |resource: &str| matches!(resource, "leases" | "events" | "configmaps");
     cluster.audit_since(mark).unwrap().user(&user()).filter(|request| !is_apart(&request.resource))
 }
 

@@ -1,5 +1,5 @@
-//! Platforms that held before: an app that a change has not reached yet is kept as its former one wants it. Only in
-//! memory: after a restart such an app is left as it is until its turn. No I/O.
+//! The platform that holds and those that held before: an app that a change has not reached yet is kept as its former one
+//! wants it. No I/O; [`history`](super::history) keeps them over a restart.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,24 +13,45 @@ use egapp_api::v1alpha1::EGApp;
 /// So many are kept: whoever changes the file more often than that before the first app has had its turn is trying out.
 const KEPT: usize = 8;
 
-/// Former platforms, the newest first.
-#[derive(Default)]
+/// Platforms, the one that holds first, then the newest former one.
 pub struct Formers(Mutex<VecDeque<Arc<Platform>>>);
 
 impl Formers {
-    /// That platform holds no more.
-    pub fn add(&self, platform: Arc<Platform>) {
-        let mut all = self.lock();
-        all.retain(|former| former.revision() != platform.revision());
-        all.push_front(platform);
-        all.truncate(KEPT);
+    /// None is known but the one that holds.
+    #[must_use]
+    pub fn new(platform: Arc<Platform>) -> Self {
+        Self(Mutex::new(VecDeque::from([platform])))
     }
 
-    /// The platform by which the app's pods were made; `template`: digest of their template, as it was applied.
+    /// That platform holds from now on.
+    pub fn follow(&self, platform: &Arc<Platform>) {
+        let mut all = self.lock();
+        all.retain(|known| known.revision() != platform.revision());
+        all.push_front(Arc::clone(platform));
+        all.truncate(1 + KEPT);
+    }
+
+    /// Those held before all that are known, the newest first.
+    pub fn recall(&self, platforms: impl IntoIterator<Item = Platform>) {
+        let mut all = self.lock();
+        for platform in platforms {
+            if all.iter().all(|known| known.revision() != platform.revision()) {
+                all.push_back(Arc::new(platform));
+            }
+        }
+        all.truncate(1 + KEPT);
+    }
+
+    /// All that are known, the one that holds first.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<Platform>> {
+        self.lock().iter().cloned().collect()
+    }
+
+    /// The former platform by which the app's pods were made; `template`: digest of their template, as it was applied.
     #[must_use]
     pub fn of(&self, app: &EGApp, template: u64) -> Option<Arc<Platform>> {
-        let all: Vec<_> = self.lock().iter().cloned().collect();
-        all.into_iter().find(|former| {
+        self.all().into_iter().skip(1).find(|former| {
             let workload = validate(app, former);
             // Who decides on the replicas is no matter of the template.
             let children = workload.map(|workload| desired(&workload, Replicas::Autoscaled));
@@ -55,6 +76,10 @@ mod tests {
         Arc::new(Platform::from_yaml(&text).unwrap())
     }
 
+    fn known(formers: &Formers) -> Vec<u64> {
+        formers.all().iter().map(|platform| platform.revision()).collect()
+    }
+
     #[test]
     fn the_platform_that_made_the_pods_is_found_among_the_last_ones() {
         let app: EGApp = serde_json::from_value(json!({
@@ -66,14 +91,27 @@ mod tests {
         let made_by = |platform: &Platform| {
             desired(&validate(&app, platform).unwrap(), Replicas::Ours(1)).template().unwrap()
         };
-        let (first, formers) = (platform("whoami:0"), Formers::default());
-        for number in 0..KEPT {
-            formers.add(platform(&format!("whoami:{number}")));
-        }
+        let first = platform("whoami:0");
+        let formers = Formers::new(Arc::clone(&first));
         let revision = |template| formers.of(&app, template).map(|found| found.revision());
+        assert_eq!(revision(made_by(&first)), None, "it holds, and is no former one");
+        for number in 1..=KEPT {
+            formers.follow(&platform(&format!("whoami:{number}")));
+        }
         assert_eq!(revision(made_by(&first)), Some(first.revision()));
         assert_eq!(revision(7), None, "nobody knows what made them");
-        formers.add(platform("whoami:one-more"));
+        formers.follow(&platform("whoami:one-more"));
         assert_eq!(revision(made_by(&first)), None, "the oldest is forgotten");
+    }
+
+    #[test]
+    fn what_is_recalled_is_older_than_what_is_known_and_is_known_once() {
+        let [one, two, three] = ["whoami:1", "whoami:2", "whoami:3"].map(platform);
+        let formers = Formers::new(Arc::clone(&one));
+        formers.follow(&two);
+        formers.recall([&*two, &*three, &*one].map(Platform::clone));
+        assert_eq!(known(&formers), [&two, &one, &three].map(|platform| platform.revision()));
+        formers.follow(&three);
+        assert_eq!(known(&formers), [&three, &two, &one].map(|platform| platform.revision()));
     }
 }

@@ -10,6 +10,7 @@ pub mod desired;
 pub mod ensure;
 pub mod error;
 pub mod formers;
+pub mod history;
 pub mod memory;
 pub mod names;
 pub mod news;
@@ -33,13 +34,14 @@ pub mod worker;
 use std::sync::Arc;
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, join_all};
+use futures::future::{BoxFuture, join, join_all};
 use tokio_util::sync::CancellationToken;
 
 use self::cluster::Cluster;
 use self::context::Context;
 use self::error::Disposition;
 use self::formers::Formers;
+use self::history::History;
 use self::memory::Memories;
 use self::pace::Pace;
 use self::sync::{Kind, Sync};
@@ -61,20 +63,21 @@ pub struct EgappController {
     ctx: Arc<Context>,
     queue: Arc<WorkQueue>,
     watches: Arc<Watches>,
+    history: History,
 }
 
 impl EgappController {
     /// A controller that watches the scope of `deps`, and tells their gates when its caches are complete.
     #[must_use]
     pub fn new(deps: &Deps) -> Self {
-        let Deps { client, scope, platform, metrics, gates, own_pod } = deps;
+        let Deps { client, scope, platform, metrics, gates, own_pod, namespace } = deps;
         let controller_metrics = metrics.controller(NAME, WORKERS);
         controller_metrics.declare_error_classes(&Disposition::CLASSES);
         let queue = WorkQueue::new(metrics.queue(NAME));
         let ctx = Arc::new(Context {
             cluster: Cluster::new(client.clone(), scope, metrics.denials()),
             sync: Sync::new(scope, gates),
-            formers: Formers::default(),
+            formers: Formers::new(Arc::clone(&platform.borrow())),
             turns: Turns::new(&platform.borrow(), scope.areas().cloned(), metrics.changes()),
             own_pod: Arc::clone(own_pod),
             platform: platform.clone(),
@@ -85,7 +88,7 @@ impl EgappController {
             memories: Memories::default(),
         });
         let watches = Arc::new(Watches::new(Arc::clone(&ctx), Arc::clone(&queue), scope, metrics));
-        Self { ctx, queue, watches }
+        Self { ctx, queue, watches, history: History::new(client, namespace.as_deref()) }
     }
 }
 
@@ -100,8 +103,9 @@ impl Controller for EgappController {
     }
 
     fn work(&self, stop: CancellationToken) -> BoxFuture<'static, ()> {
-        let (ctx, queue) = (Arc::clone(&self.ctx), Arc::clone(&self.queue));
+        let (ctx, queue, history) = (Arc::clone(&self.ctx), Arc::clone(&self.queue), self.history.clone());
         async move {
+            let stored = history.recall(&ctx.formers).await;
             let workers =
                 (0..WORKERS).map(|_| tokio::spawn(worker::run(Arc::clone(&ctx), Arc::clone(&queue))));
             let workers = join_all(workers);
@@ -109,10 +113,14 @@ impl Controller for EgappController {
                 let (ctx, stop) = (Arc::clone(&ctx), stop.clone());
                 async move { ctx.events.publish(ctx.cluster.client(), stop).await }
             });
+            let keeping = tokio::spawn({
+                let (ctx, stop) = (Arc::clone(&ctx), stop.clone());
+                async move { history.keep(&ctx.formers, ctx.platform.clone(), stored, stop).await }
+            });
             stop.cancelled().await;
             queue.close();
             workers.await;
-            drop(publishing.await);
+            drop(join(publishing, keeping).await);
         }
         .boxed()
     }

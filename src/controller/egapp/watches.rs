@@ -49,10 +49,9 @@ impl Watches {
     /// Another platform is another wish for every app.
     async fn platform(&self) {
         let mut feed = self.ctx.platform.clone();
-        let mut former = Arc::clone(&feed.borrow_and_update());
         while feed.changed().await.is_ok() {
             let platform = Arc::clone(&feed.borrow_and_update());
-            self.ctx.formers.add(std::mem::replace(&mut former, Arc::clone(&platform)));
+            self.ctx.formers.follow(&platform);
             let apps: Vec<_> = self.ctx.cluster.all_caches().flat_map(|caches| caches.apps.keys()).collect();
             self.ctx.turns.renew(&platform, apps.clone());
             for key in apps {
