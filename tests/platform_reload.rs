@@ -66,6 +66,25 @@ async fn the_history_holds(cluster: &Cluster, memories: [&str; 2]) {
     .await;
 }
 
+async fn the_log_tells_that_no_history_is_kept(operator: &Operator) {
+    eventually("the log tells", async || {
+        let log = operator.log();
+        let line = log.lines().find(|line| line.contains("pe-app-system/pe-app-platform-history"));
+        holds(line.is_some_and(|line| line.contains("cannot get resource")), || log.clone())
+    })
+    .await;
+}
+
+async fn is_taken_when_it_is_back(operator: &Operator, mount: &Mount, text: &str) {
+    mount.remove();
+    until_metric(operator, IS_GOOD, 0.0).await;
+    mount.put(text);
+    until_metric(operator, IS_GOOD, 1.0).await;
+    assert_eq!(operator.metric(TAKEN), Some(1.0), "it says what held already");
+    let (code, text) = operator.probe("/readyz?verbose");
+    assert!(code == 200 && !text.contains("cannot"), "{code} {text}");
+}
+
 #[tokio::test]
 async fn a_broken_platform_file_is_refused_for_all_to_see_and_changes_nothing() {
     let cluster = CLUSTER.get().await.unwrap();
@@ -74,7 +93,6 @@ async fn a_broken_platform_file_is_refused_for_all_to_see_and_changes_nothing() 
         holds(own_pod(cluster).await.is_some(), || "none".to_owned())
     })
     .await;
-    // Without the right to keep its history the operator does all the rest.
     let role = ["-n", "pe-app-system", "delete", "role", "pe-app-platform-history-role"];
     cluster.kubectl(role).await.unwrap();
     let mount = Mount::new(&with_memory("256Mi"));
@@ -83,12 +101,7 @@ async fn a_broken_platform_file_is_refused_for_all_to_see_and_changes_nothing() 
     })
     .await;
     operator.leading().await;
-    eventually("the log tells", async || {
-        let log = operator.log();
-        let line = log.lines().find(|line| line.contains("pe-app-system/pe-app-platform-history"));
-        holds(line.is_some_and(|line| line.contains("cannot get resource")), || log.clone())
-    })
-    .await;
+    the_log_tells_that_no_history_is_kept(&operator).await;
     install(cluster).await;
     let app = App::ready(cluster, "web", &support::app::with_image(1)).await;
     let before = app.deployment().await;
@@ -134,12 +147,6 @@ async fn a_broken_platform_file_is_refused_for_all_to_see_and_changes_nothing() 
 
     the_history_holds(cluster, ["384Mi", "256Mi"]).await;
 
-    mount.remove();
-    until_metric(&operator, IS_GOOD, 0.0).await;
-    mount.put(&with_memory("384Mi"));
-    until_metric(&operator, IS_GOOD, 1.0).await;
-    assert_eq!(operator.metric(TAKEN), Some(1.0), "it says what held already");
-    let (code, text) = operator.probe("/readyz?verbose");
-    assert!(code == 200 && !text.contains("cannot"), "{code} {text}");
+    is_taken_when_it_is_back(&operator, &mount, &with_memory("384Mi")).await;
     operator.stop().await;
 }
