@@ -41,10 +41,14 @@ async fn an_app_is_explained_in_words_and_for_machines() {
     app.apply(&spec).await;
     app.kubectl(&["autoscale", "deployment", "web", "--name=theirs", "--min=2", "--max=3"]).await;
     app.until("it is suspended", |app| crate::support::app::reason(app) == "Suspended").await;
+    let measures_nothing = ["wait", "hpa/theirs", "--for=condition=ScalingActive=false", "--timeout=60s"];
+    app.kubectl(&measures_nothing).await;
     let ran = through_kubectl(&app, &["explain", "web", "-o", "json"], "");
     let explanation: Value = serde_json::from_str(&ran.stdout).unwrap();
     let obstacles = explanation["inTheWay"].to_string();
     assert!(obstacles.contains("spec.suspend is true"), "{obstacles}");
+    let why = "HorizontalPodAutoscaler theirs does not scale: FailedGetResourceMetric: ";
+    assert!(obstacles.contains(why), "{obstacles}");
     let facts = explanation["facts"].as_array().unwrap();
     let replicas = facts.iter().find(|fact| fact["topic"] == "replicas").unwrap().to_string();
     assert!(

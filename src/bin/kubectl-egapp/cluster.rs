@@ -12,6 +12,7 @@ use kube::runtime::watcher::Event;
 use kube::{Api, Client, Config};
 use pe_app::controller::egapp::cluster::{Caches, ChildKind, Live, View};
 use pe_app::controller::egapp::observe::{Observed, observe};
+use pe_app::controller::egapp::replicas::Scaling;
 use pe_app::controller::key::ObjectKey;
 use pe_app::platform::Platform;
 use pe_app::telemetry::Chain;
@@ -98,6 +99,20 @@ impl Cluster {
             caches.autoscalers.handle(Event::Apply(Live::from(view)));
         }
         Ok(observe(&caches, &key, app.metadata.uid.as_deref().unwrap_or_default()))
+    }
+
+    /// The HorizontalPodAutoscaler that decides on the replicas of the EGApp, if there is one.
+    pub(crate) async fn decider(
+        &self,
+        app: &EGApp,
+        observed: &Observed,
+    ) -> Result<Option<HorizontalPodAutoscaler>, Error> {
+        let key = ObjectKey::of(&app.metadata);
+        let Some(name) = Scaling::of(&app.spec, observed).decider(key.name(), observed) else {
+            return Ok(None);
+        };
+        let api = Api::<HorizontalPodAutoscaler>::namespaced(self.client.clone(), key.namespace());
+        Ok(seen(api.get_opt(name).await, "HorizontalPodAutoscalers")?.flatten())
     }
 
     async fn look<K: ChildKind>(&self, key: &ObjectKey, caches: &Caches) -> Result<(), Error> {

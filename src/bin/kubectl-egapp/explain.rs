@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::args::Explain;
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::facts::{Explanation, explain};
+use crate::facts::{Explanation, explain, hindrances};
 use crate::output;
 
 pub(crate) async fn run(arguments: &Explain) -> Result<ExitCode, Error> {
@@ -15,7 +15,9 @@ pub(crate) async fn run(arguments: &Explain) -> Result<ExitCode, Error> {
     let app = cluster.app(&arguments.name).await?;
     let platform = cluster.platform(&arguments.platform).await?;
     let observed = cluster.observed(&app).await?;
-    let explanation = explain(&app, platform.as_ref(), &observed);
+    let decider = cluster.decider(&app, &observed).await?;
+    let mut explanation = explain(&app, platform.as_ref(), &observed);
+    explanation.in_the_way.extend(decider.as_ref().into_iter().flat_map(hindrances));
     if let Some(format) = arguments.output {
         output::objects(&[json!(explanation)], format);
     } else {

@@ -1,6 +1,7 @@
 //! Where everything about an app comes from, in words. Pure.
 
 use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, Reason, Resources};
+use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition};
 use pe_app::controller::egapp::cluster::ChildKind;
 use pe_app::controller::egapp::desired::desired;
 use pe_app::controller::egapp::observe::{Observed, Ownership, Seen};
@@ -291,6 +292,19 @@ fn taken<K: ChildKind>(seen: &Seen<K>) -> Option<String> {
         | Ownership::Orphan
         | Ownership::Predecessor => None,
     }
+}
+
+/// Why an autoscaler does not scale, in its own words.
+pub(crate) fn hindrances(autoscaler: &HorizontalPodAutoscaler) -> impl Iterator<Item = String> + use<> {
+    let name = autoscaler.metadata.name.clone().unwrap_or_default();
+    let conditions = autoscaler.status.clone().and_then(|status| status.conditions).unwrap_or_default();
+    let is_one = |condition: &HorizontalPodAutoscalerCondition| {
+        condition.status == "False" && ["AbleToScale", "ScalingActive"].contains(&condition.type_.as_str())
+    };
+    conditions.into_iter().filter(is_one).map(move |condition| {
+        let [reason, message] = [condition.reason, condition.message].map(Option::unwrap_or_default);
+        format!("HorizontalPodAutoscaler {name} does not scale: {reason}: {message}")
+    })
 }
 
 /// A platform change that has not reached the app.
