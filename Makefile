@@ -125,8 +125,9 @@ build: ## Build bin/manager and bin/kubectl-egapp, optimised.
 	@install -D --target-directory=$(LOCALBIN) $(TARGET)/release/manager $(TARGET)/release/kubectl-egapp
 
 .PHONY: install-plugin
-install-plugin: build ## Install the kubectl plugin into PREFIX/bin.
+install-plugin: build ## Install the kubectl plugin and its completion into PREFIX/bin.
 	@install -D $(LOCALBIN)/kubectl-egapp $(PREFIX)/bin/kubectl-egapp
+	@ln -sf kubectl-egapp $(PREFIX)/bin/kubectl_complete-egapp
 	@echo "Installed $(PREFIX)/bin/kubectl-egapp. With that folder in PATH, try: kubectl egapp --help"
 
 .PHONY: build-static

@@ -11,6 +11,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod complete;
 mod diff;
 mod explain;
 mod render;

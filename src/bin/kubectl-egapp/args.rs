@@ -38,7 +38,8 @@ pub(crate) enum Command {
     Restart(Restart),
     /// Print a completion script for a shell.
     ///
-    /// It completes the plugin under its own name, kubectl-egapp.
+    /// It completes the plugin under its own name, kubectl-egapp. For `kubectl egapp`, kubectl's own completion asks a program
+    /// kubectl_complete-egapp, which is a link to the plugin that `make install-plugin` makes.
     #[command(after_help = "Example:\n  source <(kubectl egapp completion bash)")]
     Completion {
         /// The shell.

@@ -5,6 +5,7 @@
 
 mod args;
 mod cluster;
+mod complete;
 mod core;
 mod diff;
 mod error;
@@ -18,6 +19,7 @@ mod schema;
 #[cfg(test)]
 mod schema_tests;
 
+use std::env;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -27,12 +29,23 @@ use args::{Arguments, Command};
 use error::Error;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(usage) => return pe_app::manager::explain(&usage),
-    };
+    let mut words = env::args_os();
+    if complete::is_asked(words.next().as_deref()) {
+        let words: Vec<_> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+        return in_runtime(async {
+            complete::run(Arguments::command(), &words).await;
+            Ok(ExitCode::SUCCESS)
+        });
+    }
+    match Arguments::try_parse() {
+        Ok(arguments) => in_runtime(run(&arguments)),
+        Err(usage) => pe_app::manager::explain(&usage),
+    }
+}
+
+fn in_runtime(task: impl Future<Output = Result<ExitCode, Error>>) -> ExitCode {
     let ended = match Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(run(&arguments)),
+        Ok(runtime) => runtime.block_on(task),
         Err(source) => Err(Error::Runtime(source)),
     };
     ended.unwrap_or_else(|error| {

@@ -83,6 +83,11 @@ pub(crate) fn error(error: &(dyn std::error::Error + 'static)) {
     complain(&format!("{red}error:{plain} {}\n", Chain(error)));
 }
 
+/// Lines for a program.
+pub(crate) fn lines(lines: impl Iterator<Item = String>) {
+    say(&lines.map(|line| line + "\n").collect::<String>());
+}
+
 /// A script for a shell.
 pub(crate) fn completion(shell: Shell, command: &mut clap::Command) {
     let mut script = Vec::new();
