@@ -70,11 +70,11 @@ async fn pass(ctx: &Context, queue: &WorkQueue, key: &ObjectKey) -> (Outcome, Op
         }
     };
     let result = tokio::time::timeout(PASS_TIMEOUT, AssertUnwindSafe(run).catch_unwind()).await;
-    let mut standing = None;
-    let decision = match result {
+    ctx.memories.put(key, uid, memory);
+    match result {
         Ok(Ok(pass)) => {
             let decision = after(ctx, key, &pass);
-            standing = pass.standing;
+            take_turns(ctx, queue, key, pass.standing);
             decision
         }
         Ok(Err(_)) => {
@@ -84,6 +84,8 @@ async fn pass(ctx: &Context, queue: &WorkQueue, key: &ObjectKey) -> (Outcome, Op
                 "the pass panicked: a defect of the operator"
             );
             ctx.metrics.error_class(Disposition::Defect.class());
+            // A defect that one app brings out holds up no other.
+            take_turns(ctx, queue, key, None);
             (Outcome::Panic, Some(RECHECK))
         }
         Err(_) => {
@@ -93,12 +95,11 @@ async fn pass(ctx: &Context, queue: &WorkQueue, key: &ObjectKey) -> (Outcome, Op
                 name = key.name(),
                 "the pass took over {seconds} s and was abandoned"
             );
+            // How the app stands to a platform change is not known: to say that it has got through it would hand on its
+            // turn while the API server is slow.
             (Outcome::Timeout, Some(PASS_TIMEOUT))
         }
-    };
-    ctx.memories.put(key, uid, memory);
-    take_turns(ctx, queue, key, standing);
-    decision
+    }
 }
 
 /// Tells how the app stands to a platform change.
