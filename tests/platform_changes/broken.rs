@@ -58,6 +58,11 @@ async fn is_kept(app: &App<'_>) {
     app.kubectl(&["scale", "deployment", &app.name, "--replicas=3"]).await;
     app.until_deployment("it is put right", |live| live["spec"]["replicas"] == 2 && image(live) == STARTER)
         .await;
+    app.patch(&json!({ "spec": { "restartedAt": "2024-05-06T07:08:09Z" } })).await;
+    app.until_deployment("it is restarted as it was", |live| {
+        live["spec"]["template"]["metadata"]["annotations"].is_object() && image(live) == STARTER
+    })
+    .await;
     app.kubectl(&["delete", "deployment", &app.name]).await;
     app.until_deployment("it comes back as it was", |live| image(live) == STARTER).await;
     app.kubectl(&["delete", "poddisruptionbudget", &app.name]).await;
@@ -115,7 +120,8 @@ async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
         any.sibling(name).patch(&edit).await;
         any.sibling(name).wait_ready().await;
     }
-    any.sibling(&broken[0]).patch(&json!({ "spec": { "replicaCount": 2 } })).await;
+    let no_other_pods = json!({ "spec": { "replicaCount": 2, "restartedAt": "2024-05-06T07:08:09Z" } });
+    any.sibling(&broken[0]).patch(&no_other_pods).await;
     delete_pods(&any, &broken[0]).await;
     until_halted(&cluster, &operator).await;
     assert_eq!(running(&any, &bad).await, broken, "it stays halted until that one is Ready");
@@ -149,5 +155,48 @@ async fn a_change_that_breaks_apps_is_halted_and_goes_on_when_it_is_mended() {
     until_told(&cluster, "PlatformChangeComplete").await;
 
     fails_for_another_cause(&any, &operator).await;
+    operator.stop().await;
+}
+
+/// Names of the apps that have no image, sorted.
+async fn without_image(app: &App<'_>) -> Vec<String> {
+    let apps = app.items("egapps").await;
+    let is = |app: &&Value| reason(app) == "ImageUnresolved";
+    let mut names: Vec<_> =
+        apps.iter().filter(is).map(|app| app["metadata"]["name"].as_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn a_change_that_cannot_be_applied_stays_halted_over_restarts_and_edits_of_no_use() {
+    let cluster = installed().await;
+    let mount = Mount::new(&with_starter(STARTER));
+    let mut operator = manager(&cluster, "manager", &mount).await;
+    let any = apps_in_each_environment(&cluster, 3).await;
+    let shipped = with_starter(STARTER);
+    let (before, after) = shipped.split_once(&format!("    go:\n      image: {STARTER}\n")).unwrap();
+    let without_starter = format!("{before}{}", after.split_once("runAsUser: 65532\n").unwrap().1);
+
+    mount.put(&without_starter);
+    until_halted(&cluster, &operator).await;
+    let broken = without_image(&any).await;
+    assert!(
+        (1..=AT_A_TIME).contains(&broken.len()) && broken.iter().all(|name| name.starts_with("dev")),
+        "{broken:?}"
+    );
+    for number in 1..3 {
+        drop(operator);
+        operator = manager(&cluster, &format!("manager-{number}"), &mount).await;
+        until_halted(&cluster, &operator).await;
+        assert_eq!(without_image(&any).await, broken);
+        any.sibling(&broken[0]).patch(&json!({ "spec": { "replicaCount": 1 + number } })).await;
+        until_halted(&cluster, &operator).await;
+        assert_eq!(without_image(&any).await, broken);
+    }
+    mount.put(&shipped);
+    any.kubectl(&["wait", "egapps", "--all", "--for=condition=Ready", "--timeout=90s"]).await;
+    until_metric(&operator, HALTED, 0.0).await;
+    until_told(&cluster, "PlatformChangeComplete").await;
     operator.stop().await;
 }

@@ -84,6 +84,7 @@ pub struct EGAppStatus {
 
 /// A failure, as the condition `Ready` told it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct LastFailure {
     /// Reason of the condition `Ready` at that time.
@@ -96,6 +97,11 @@ pub struct LastFailure {
 
     /// When it failed for this reason first, since it was last Ready.
     pub since: Time,
+
+    /// Revision of the change of the platform that the app, Ready until then, could not be given. It halts that change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 16))]
+    pub platform_change: Option<String>,
 }
 
 impl EGAppStatus {

@@ -66,6 +66,24 @@ impl Subject<'_> {
         if self.replaces_pods(children, memory) { Author::PlatformLater } else { Author::User }
     }
 
+    /// The turn that the app has had in another process, to no effect: a call was refused, or the spec could not be mapped,
+    /// so that its Deployment has no mark. Its status says so.
+    #[must_use]
+    pub fn vain_turn(&self, memory: &mut Memory) -> Option<Turn> {
+        let failure = self.app.status.as_ref().and_then(|status| status.last_failure.as_ref())?;
+        let is_same = failure.platform_change.as_ref() == Some(&mark_of(self.revision));
+        memory.change.had_turn |= is_same;
+        is_same.then_some(Turn { was_ready: true })
+    }
+
+    /// Writes down in a status that the app had its turn to no effect, or that this is over.
+    pub fn sign(&self, status: &mut EGAppStatus, standing: &Standing) {
+        let is_vain = matches!(standing, Standing::Failing { .. }) && !self.is_marked();
+        if let Some(failure) = &mut status.last_failure {
+            failure.platform_change = is_vain.then(|| mark_of(self.revision));
+        }
+    }
+
     /// Whether bringing `children` about would replace pods, and the app has not had its turn for that.
     ///
     /// An edit that does not change them, as a scale does not, is brought about with the pods that are there, where it is
@@ -108,7 +126,7 @@ impl Subject<'_> {
         let is_of_user = self.is_edit(memory) && !self.has_pods_of(Some(children));
         if is_granted || (self.is_marked() && !is_of_user) {
             let annotations = children.deployment.metadata.annotations.get_or_insert_default();
-            annotations.insert(names::PLATFORM_CHANGE.to_owned(), format!("{:016x}", self.revision));
+            annotations.insert(names::PLATFORM_CHANGE.to_owned(), mark_of(self.revision));
         }
     }
 
@@ -170,6 +188,7 @@ impl Subject<'_> {
             }
             Author::PlatformNow(Turn { was_ready }) => was_ready,
             Author::User if self.is_marked() => true,
+            Author::User if verdict.is_failing && self.vain_turn(memory).is_some() => true,
             Author::User => return Standing::Apart,
         };
         memory.change.was_well |= is_ready(&verdict.status);
@@ -187,6 +206,10 @@ impl Subject<'_> {
             Some(_) => Standing::Apart,
         }
     }
+}
+
+fn mark_of(revision: u64) -> String {
+    format!("{revision:016x}")
 }
 
 /// Whether the app goes with its namespace, and says nothing about a change.

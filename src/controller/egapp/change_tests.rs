@@ -129,7 +129,7 @@ fn an_edit_takes_the_mark_away_only_where_it_asks_for_other_pods() {
         subject.mark(&mut children, Author::User, &mut Memory::default());
         children.deployment.metadata.annotations.unwrap().contains_key(names::PLATFORM_CHANGE)
     };
-    assert!(is_marked(&next), "as a scale");
+    assert!(is_marked(&next), "as a scale or a restart");
     assert!(!is_marked(&other), "as another image");
 }
 
@@ -182,4 +182,58 @@ fn whether_an_app_is_well_before_its_turn_is_what_its_pods_say_unless_a_call_fai
         let waiting = Standing::Waiting { environment: Environment::Dev, is_ready };
         assert_eq!(standing, waiting, "{ready} {reason}, {available} available");
     }
+}
+
+/// Failed, to which the change to that revision could not be given.
+fn refused(revision: u64) -> Value {
+    let mut status = failed();
+    status["lastFailure"]["platformChange"] = json!(format!("{revision:016x}"));
+    status
+}
+
+#[test]
+fn a_turn_without_effect_is_known_to_another_process() {
+    let (former, next) = (platform("whoami:1"), platform("whoami:2"));
+    let app = app(&refused(next.revision()));
+    let has_former = observed(&app, &former, None, 1);
+    let turn = |platform: &Platform| {
+        let subject = Subject { app: &app, observed: &has_former, revision: platform.revision() };
+        subject.vain_turn(&mut Memory::default())
+    };
+    assert_eq!(turn(&next), Some(NOW));
+    assert_eq!(turn(&former), None, "it was for another change");
+}
+
+#[test]
+fn who_edits_an_app_that_cannot_be_given_the_change_ends_its_failure_only_where_the_edit_is_of_use() {
+    let (former, next) = (platform("whoami:1"), platform("whoami:2"));
+    let app = app(&refused(next.revision()));
+    let observed = observed(&app, &former, None, 1);
+    let subject = Subject { app: &app, observed: &observed, revision: next.revision() };
+    let stands = |is_failing| {
+        let made_of = MadeOf::told(&app);
+        let mut verdict =
+            status(&app, made_of.as_ref(), &observed, Outcome::Unfinished(None), Timestamp::now());
+        verdict.is_failing = is_failing;
+        subject.standing(Author::User, &verdict, false, &mut Memory::default())
+    };
+    assert!(matches!(stands(true), Standing::Failing { .. }));
+    assert_eq!(stands(false), Standing::Apart);
+}
+
+#[test]
+fn a_status_is_signed_while_the_app_fails_without_a_mark() {
+    let next = platform("whoami:2");
+    let app = app(&failed());
+    let signed = |mark, standing: &Standing| {
+        let observed = observed(&app, &next, mark, 0);
+        let subject = Subject { app: &app, observed: &observed, revision: next.revision() };
+        let mut status: EGAppStatus = serde_json::from_value(refused(7)).unwrap();
+        subject.sign(&mut status, standing);
+        status.last_failure.unwrap().platform_change
+    };
+    let failing = Standing::Failing { environment: Environment::Dev, why: "ImageUnresolved".to_owned() };
+    assert_eq!(signed(None, &failing), Some(format!("{:016x}", next.revision())));
+    assert_eq!(signed(Some(next.revision()), &failing), None, "the mark says it");
+    assert_eq!(signed(None, &Standing::Apart), None);
 }

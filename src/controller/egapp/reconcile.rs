@@ -64,11 +64,12 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
         None if advance.is_unfinished => Outcome::Unfinished(advance.waits_for),
         None => Outcome::InSync,
     };
-    let verdict = status(app, advance.made_of.as_ref(), &observed, outcome, Timestamp::now());
+    let mut verdict = status(app, advance.made_of.as_ref(), &observed, outcome, Timestamp::now());
     advance.pass.requeue = earliest(advance.pass.requeue, verdict.changes_in);
     let is_early = advance.hindrance.is_some_and(|hindrance| hindrance.is_too_soon_to_tell);
     let subject = Subject { app, observed: &observed, revision: advance.revision };
     let standing = subject.standing(advance.author, &verdict, is_early, memory);
+    subject.sign(&mut verdict.status, &standing);
     advance.pass.standing = Some((advance.revision, standing));
     if !is_early && !subject.keeps_its_word(advance.author) {
         let wait = write_status(ctx, key, app, verdict, memory).await;
@@ -163,7 +164,7 @@ fn whose(
     Wanted { workload, children, .. }: &Wanted<'_>,
     memory: &mut Memory,
 ) -> (Author, Option<Arc<Platform>>) {
-    let turn = ctx.turns.turn(key, subject.revision);
+    let turn = ctx.turns.turn(key, subject.revision).or_else(|| subject.vain_turn(memory));
     let author = match (workload, children) {
         (Ok(_), None) => turn.map_or(Author::User, Author::PlatformNow),
         (_, children) => subject.author(children.as_ref(), turn, memory),

@@ -99,6 +99,8 @@ enum Told {
     Nothing,
     Begun,
     Halted,
+    /// Of a change that another one has taken the place of.
+    OfFormer,
 }
 
 impl Turns {
@@ -117,7 +119,9 @@ impl Turns {
         state.follow(platform);
         state.apps.clear();
         state.unseen = apps.into_iter().collect();
-        state.told = Told::Nothing;
+        if state.told != Told::Nothing {
+            state.told = Told::OfFormer;
+        }
         state.count(&self.metrics);
     }
 
@@ -260,16 +264,20 @@ impl State {
         }
         let waiting = self.waiting();
         let (told, notice) = match (self.failing(), self.told) {
-            (Some((app, why)), Told::Nothing | Told::Begun) => {
+            (Some((app, why)), Told::Nothing | Told::Begun | Told::OfFormer) => {
                 let others = self.apps.values().filter(|member| member.stage.is_failing()).count() - 1;
                 (Told::Halted, Notice::Halted { app: app.clone(), why: why.to_owned(), others, waiting })
             }
             (None, Told::Halted) if !self.apps.is_empty() => (Told::Begun, Notice::Resumed { waiting }),
-            (None, Told::Nothing) if !waiting.is_empty() => {
+            (None, Told::Nothing | Told::OfFormer) if !waiting.is_empty() => {
                 (Told::Begun, Notice::Begun { waiting, at_a_time: self.at_a_time })
             }
-            (None, Told::Begun | Told::Halted) if self.apps.is_empty() => (Told::Nothing, Notice::Complete),
-            (Some(_), Told::Halted) | (None, Told::Nothing | Told::Begun | Told::Halted) => return None,
+            (None, Told::Begun | Told::Halted | Told::OfFormer) if self.apps.is_empty() => {
+                (Told::Nothing, Notice::Complete)
+            }
+            (Some(_), Told::Halted) | (None, Told::Nothing | Told::Begun | Told::Halted | Told::OfFormer) => {
+                return None;
+            }
         };
         self.told = told;
         Some(notice)

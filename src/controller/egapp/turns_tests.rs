@@ -159,6 +159,18 @@ fn another_platform_opens_all_and_takes_no_report_on_the_former() {
 }
 
 #[test]
+fn a_halt_that_another_platform_ends_is_told_to_be_over_also_where_nobody_has_to_wait() {
+    let change = Change::new(1);
+    change.report("a", waiting(Dev));
+    change.report("a", failing(Dev));
+    change.turns.renew(&change.platform, keys(&["a", "b"]));
+    assert_eq!(change.report("a", Standing::Apart).notice, None, "b has not been looked at");
+    assert_eq!(change.report("b", Standing::Apart).notice, Some(Notice::Complete));
+    change.turns.renew(&change.platform, keys(&["a"]));
+    assert_eq!(change.report("a", Standing::Apart).notice, None, "it is told once");
+}
+
+#[test]
 fn an_app_that_has_failed_halts_all_others_until_it_is_ready_whatever_its_pods_do_meanwhile() {
     let change = Change::new(2);
     change.turns.see(&Area::Cluster, keys(&["a", "b"]));

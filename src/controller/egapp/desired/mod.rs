@@ -12,7 +12,7 @@ mod service;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{PodTemplateSpec, Service};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::Resource;
 use kube::core::ObjectMeta;
@@ -50,7 +50,7 @@ impl Children {
 #[must_use]
 pub fn desired(workload: &Workload<'_>, replicas: Replicas) -> Children {
     let mut deployment = deployment::desired_deployment(workload, replicas);
-    let template = format!("{:016x}", digest(&deployment.spec.template));
+    let template = format!("{:016x}", template_digest(&deployment.spec.template));
     deployment.metadata.annotations =
         Some([(names::APPLIED_TEMPLATE.to_owned(), template)].into_iter().collect());
     Children {
@@ -59,6 +59,17 @@ pub fn desired(workload: &Workload<'_>, replicas: Replicas) -> Children {
         disruption_budget: disruption_budget::desired_disruption_budget(workload).map(stamped).map(Box::new),
         autoscaler: autoscaler::desired_autoscaler(workload).map(stamped).map(Box::new),
     }
+}
+
+/// A restart asks for new pods, and not for others: it brings no platform change to an app, nor an end to its failure.
+fn template_digest(template: &PodTemplateSpec) -> u64 {
+    let mut template = template.clone();
+    if let Some(metadata) = &mut template.metadata {
+        let mut annotations = metadata.annotations.take().unwrap_or_default();
+        annotations.remove(names::RESTARTED_AT);
+        metadata.annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
+    }
+    digest(&template)
 }
 
 /// Name, owner and labels of a child.

@@ -152,7 +152,7 @@ fn last_failure(previous: Option<&EGAppStatus>, summary: &Summary, now: Timestam
             let Said { reason, message } = summary.said.clone();
             let same = former.filter(|former| former.reason == reason.as_str());
             let since = same.map_or_else(|| whole_seconds(now), |former| former.since);
-            Some(LastFailure { reason: reason.as_str().to_owned(), message, since })
+            Some(LastFailure { reason: reason.as_str().to_owned(), message, since, platform_change: None })
         }
     }
 }
