@@ -1,8 +1,6 @@
 //! Text of a platform file to [`PlatformConfig`], strictly: structure only, the first fault ends it. Pure.
 
-use serde_saphyr::{
-    DefaultMessageFormatter, Error, MessageFormatter, with_deserializer_from_str_with_options,
-};
+use serde_saphyr::{Error, MessageFormatter, UserMessageFormatter, with_deserializer_from_str_with_options};
 
 use super::config::PlatformConfig;
 use super::finding::{Finding, Position};
@@ -72,7 +70,7 @@ fn describe(path: String, error: &Error) -> (String, String) {
         }
         Error::Eof { .. } => format!("the file is empty; it must begin with {HEAD}"),
         Error::MultipleDocuments { .. } => "a second document begins here; the file must hold one".to_owned(),
-        other => format!("cannot be read: {}", DefaultMessageFormatter.format_message(other)),
+        other => format!("cannot be read: {}", UserMessageFormatter.format_message(other)),
     };
     (path, problem)
 }

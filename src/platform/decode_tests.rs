@@ -149,7 +149,7 @@ fn what_is_no_yaml_is_placed_too() {
     );
     assert_eq!(fault("catalogLabel: \"a\nsizes: {}\n"), "3:15: cannot be read: unclosed quote");
     assert_eq!(fault("\tsizes: {}\n"), "2:7: cannot be read: while scanning a plain scalar, found a tab");
-    assert_eq!(fault("sizes: *mine\n"), "3:8: cannot be read: alias references unknown anchor");
+    assert_eq!(fault("sizes: *mine\n"), "3:8: cannot be read: reference to unknown value");
 }
 
 #[test]

@@ -9,6 +9,9 @@ use std::{fs, io};
 
 use super::{Platform, PlatformError};
 
+/// More than eight times what a `ConfigMap` holds.
+const MOST_BYTES: u64 = 1 << 23;
+
 /// A platform file that has been good once.
 pub struct PlatformFile {
     path: PathBuf,
@@ -81,7 +84,16 @@ impl PlatformFile {
     }
 }
 
+/// A pipe or a device would hold up the whole process, and a file without end use up its memory.
 fn read(path: &Path) -> io::Result<String> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    if metadata.len() > MOST_BYTES {
+        let problem = format!("it has {} bytes, and {MOST_BYTES} are the most", metadata.len());
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
     fs::read_to_string(path)
 }
 
@@ -138,6 +150,19 @@ mod tests {
         write(Some(&format!("# back again\n{}", labelled("example.com/one"))));
         file.look();
         assert!(matches!(file.look(), Look::Same));
+    }
+
+    #[test]
+    fn what_cannot_be_a_mounted_file_is_refused_unread() {
+        let folder = tempfile::tempdir().unwrap();
+        let refusal = |path: &Path| {
+            let error = PlatformFile::open(path).err().unwrap();
+            crate::telemetry::Chain(&error).to_string()
+        };
+        assert!(refusal(folder.path()).ends_with("it is no regular file"), "{}", refusal(folder.path()));
+        let path = folder.path().join("platform.yaml");
+        fs::File::create(&path).unwrap().set_len(MOST_BYTES + 1).unwrap();
+        assert!(refusal(&path).ends_with("it has 8388609 bytes, and 8388608 are the most"));
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! What an apply would change.
 
-use cluster::Identity;
 use serde_json::json;
 
 use crate::support::App;
 use crate::support::app::with_image;
 use crate::support::operator::requests_when_quiet;
-use crate::{alone, cluster, manifest, run, through_kubectl};
+use crate::{EGAPPS, alone, cluster, manifest, run, through_kubectl, with_rights};
 
 #[tokio::test]
 async fn an_unchanged_app_differs_in_nothing_and_nothing_is_written_by_asking() {
@@ -118,24 +117,8 @@ async fn who_may_not_patch_the_children_sees_what_is_to_be_expected_of_them() {
     let mut spec = with_image(1);
     spec["resources"] = json!({ "requests": { "cpu": "0.5" } });
     let app = App::ready(cluster, "web", &spec).await;
-    app.kubectl(&["create", "serviceaccount", "dev"]).await;
-    for (role, verbs, resources) in [
-        ("apps", "get,list,watch,create,patch", "egapps.egplatform.platform.evillgenius.com"),
-        ("children", "get,list", "deployments.apps,services"),
-    ] {
-        app.kubectl(&[
-            "create",
-            "role",
-            role,
-            &format!("--verb={verbs}"),
-            &format!("--resource={resources}"),
-        ])
-        .await;
-        let account = format!("--serviceaccount={}:dev", app.namespace);
-        app.kubectl(&["create", "rolebinding", role, &format!("--role={role}"), &account]).await;
-    }
-    let identity = Identity::service_account(&app.namespace, "dev");
-    let kubeconfig = cluster.kubeconfig_for(&identity).await.unwrap();
+    let rights = [("get,list,watch,create,patch", EGAPPS), ("get,list", "deployments.apps,services")];
+    let kubeconfig = with_rights(&app, &rights).await;
     let diff = |spec: &serde_json::Value| {
         let mut command = alone();
         command.env("KUBECONFIG", &kubeconfig).args(["diff", "-f", "-", "-n", &app.namespace]);
@@ -149,4 +132,45 @@ async fn who_may_not_patch_the_children_sees_what_is_to_be_expected_of_them() {
     assert_eq!(other.code, 1, "{}", other.stderr);
     assert!(other.stdout.contains("-  replicas: 1\n+  replicas: 3\n"), "{}", other.stdout);
     assert!(!other.stdout.contains("hostPID"), "{}", other.stdout);
+}
+
+#[tokio::test]
+async fn who_may_not_read_the_children_is_not_told_that_nothing_differs() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let kubeconfig = with_rights(&app, &[("get,patch", EGAPPS)]).await;
+    let mut command = alone();
+    command.env("KUBECONFIG", &kubeconfig).args(["diff", "-f", "-", "-n", &app.namespace]);
+    let ran = run(&mut command, &manifest(&app, &with_image(1)));
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    let line = "error: cannot tell whether anything differs: you may not read deployments, services\n";
+    assert!(ran.stderr.ends_with(line), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn what_somebody_else_has_under_the_name_is_not_shown_to_change() {
+    let app = App::named(cluster().await, "web").await;
+    app.kubectl(&["create", "service", "clusterip", "web", "--tcp=99"]).await;
+    let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &with_image(1)));
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(
+        ran.stderr.starts_with("note: there is a Service of its name that nobody controls"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stdout.contains("Deployment") && !ran.stdout.contains("Service "), "{}", ran.stdout);
+}
+
+#[tokio::test]
+async fn what_kubectl_prints_of_apps_can_be_compared() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let other = app.sibling("other");
+    other.apply(&with_image(2)).await;
+    other.wait_ready().await;
+    let list = app.kubectl(&["get", "egapps", "-o", "yaml", "--show-managed-fields"]).await;
+    assert!(list.contains("kind: List"), "{list}");
+    let ran = through_kubectl(&app, &["diff", "-f", "-"], &list);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+    let ran =
+        through_kubectl(&app, &["diff", "-f", "-"], &list.replace("replicaCount: 2", "replicaCount: 3"));
+    assert_eq!((ran.code, ran.stdout.matches("+  replicaCount: 3").count()), (1, 1), "{}", ran.stdout);
 }

@@ -18,10 +18,10 @@ mod render;
 mod restart;
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use cluster::Cluster;
+use cluster::{Cluster, Identity};
 use serde_json::{Value, json};
 use support::App;
 use support::operator::SHIPPED;
@@ -60,12 +60,33 @@ fn alone() -> Command {
 
 /// The plugin through kubectl, as an administrator in the namespace of an app.
 fn through_kubectl(app: &App<'_>, arguments: &[&str], input: &str) -> Ran {
+    run(&mut kubectl_egapp(app, arguments), input)
+}
+
+fn kubectl_egapp(app: &App<'_>, arguments: &[&str]) -> Command {
     let folder = Path::new(env!("CARGO_BIN_EXE_kubectl-egapp")).parent().unwrap();
     let kubectl = app.cluster.assets().folder().join("kubectl");
     let mut command = Command::new(kubectl);
     command.env_clear().env("PATH", folder).env("KUBECONFIG", app.cluster.kubeconfig());
     command.arg("egapp").args(arguments).args(["-n", &app.namespace]);
-    run(&mut command, input)
+    command
+}
+
+/// The resource of EGApps, for a role.
+const EGAPPS: &str = "egapps.egplatform.platform.evillgenius.com";
+
+/// The kubeconfig of a user who has these rights in the namespace of an app: verbs on resources.
+async fn with_rights(app: &App<'_>, rights: &[(&str, &str)]) -> PathBuf {
+    app.kubectl(&["create", "serviceaccount", "dev"]).await;
+    let account = format!("--serviceaccount={}:dev", app.namespace);
+    for (number, (verbs, resources)) in rights.iter().enumerate() {
+        let (name, verbs, resources) =
+            (format!("dev-{number}"), format!("--verb={verbs}"), format!("--resource={resources}"));
+        app.kubectl(&["create", "role", &name, &verbs, &resources]).await;
+        app.kubectl(&["create", "rolebinding", &name, &format!("--role={name}"), &account]).await;
+    }
+    let identity = Identity::service_account(&app.namespace, "dev");
+    app.cluster.kubeconfig_for(&identity).await.unwrap()
 }
 
 /// The manifest of an app.

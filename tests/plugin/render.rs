@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Stdio;
 
 use serde_json::{Map, Value};
 
@@ -163,6 +164,46 @@ fn a_file_that_the_schema_refuses_is_told_with_every_path() {
     let start = "error: standard input: EGApp web is not valid: spec.framework is \"cobol\"; use one of java, python, go; \
                  spec.replicas is not a field";
     assert!(ran.stderr.starts_with(start), "{}", ran.stderr);
+}
+
+#[test]
+fn what_cannot_be_written_is_an_error() {
+    let sample = project("config/samples/egplatform_v1alpha1_egapp.yaml");
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = alone();
+    command.args(["render", "-f", sample.to_str().unwrap()]).stdout(full).stderr(Stdio::piped());
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.starts_with("error: cannot write the output: No space left on device"), "{told}");
+}
+
+#[test]
+fn a_name_that_would_lead_elsewhere_is_refused() {
+    for (arguments, start) in [
+        (&["explain", "web/status"][..], "error: invalid value 'web/status'"),
+        (&["restart", "a?b"], "error: invalid value 'a?b'"),
+        (&["explain", "web", "-n", "../x"], "error: invalid value '../x'"),
+    ] {
+        let ran = run(alone().args(arguments), "");
+        assert!(ran.code == 2 && ran.stderr.starts_with(start), "{}", ran.stderr);
+    }
+    let app = "{apiVersion: egplatform.platform.evillgenius.com/v1alpha1, kind: EGApp, metadata: {name: ../web, \
+               namespace: ../x}, spec: {framework: go, environment: dev}}";
+    let ran = run(alone().args(["render", "-f", "-"]), app);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr.contains("metadata.name must be") && ran.stderr.contains("metadata.namespace must be")
+    );
+}
+
+#[test]
+fn more_documents_than_a_stream_mostly_has_are_read() {
+    let app = "---\n{apiVersion: egplatform.platform.evillgenius.com/v1alpha1, kind: EGApp, metadata: {name: web}, \
+               spec: {framework: go, environment: dev}}\n";
+    let ran = run(alone().args(["render", "-f", "-"]), &app.repeat(1500));
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert_eq!(ran.stdout.matches("kind: Deployment").count(), 1500);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! New pods for an app.
 
+use std::thread;
+
 use cluster::Failure;
 use serde_json::json;
 
 use crate::support::App;
 use crate::support::app::with_image;
-use crate::{cluster, through_kubectl};
+use crate::{EGAPPS, alone, cluster, kubectl_egapp, run, through_kubectl, with_rights};
 
 #[tokio::test]
 async fn a_restart_replaces_every_pod_and_tells_how_far_it_is() {
@@ -42,4 +44,30 @@ async fn a_restart_without_effect_is_refused_with_the_reason() {
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains("spec.replicaCount is 0"), "{}", ran.stderr);
     assert_eq!(app.get().await["spec"]["restartedAt"], json!(null));
+}
+
+#[tokio::test]
+async fn who_may_not_watch_is_told_at_once_that_the_restart_cannot_be_followed() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let kubeconfig = with_rights(&app, &[("get,patch", EGAPPS)]).await;
+    let mut command = alone();
+    command.env("KUBECONFIG", &kubeconfig).args(["restart", "web", "--wait", "-n", &app.namespace]);
+    let ran = run(&mut command, "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, "egapp/web restarts\n"));
+    assert!(ran.stderr.starts_with("error: web restarts, but you cannot be told how: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("forbidden"), "{}", ran.stderr);
+    assert!(app.get().await["spec"]["restartedAt"].is_string());
+}
+
+#[tokio::test]
+async fn an_app_that_is_suspended_meanwhile_is_waited_for_no_longer() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    app.patch(&json!({ "spec": { "image": Failure::ImagePull.image() } })).await;
+    let mut command = kubectl_egapp(&app, &["restart", "egapp/web", "--wait"]);
+    let restart = thread::spawn(move || run(&mut command, ""));
+    app.until("it restarts", |app| app["spec"]["restartedAt"].is_string()).await;
+    app.patch(&json!({ "spec": { "suspend": true } })).await;
+    let ran = restart.join().unwrap();
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("spec.suspend is true"), "{}", ran.stderr);
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::names;
+
 /// Shows what the operator makes of an EGApp, and why.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-egapp", bin_name = "kubectl egapp", version, disable_help_subcommand = true)]
@@ -69,7 +71,7 @@ pub(crate) struct Render {
     #[arg(long, value_name = "FILE")]
     pub(crate) platform_config: Option<PathBuf>,
     /// Namespace of EGApps that name none [default: default].
-    #[arg(short, long)]
+    #[arg(short, long, value_parser = names::namespace)]
     pub(crate) namespace: Option<String>,
     /// How to print.
     #[arg(short, long, value_enum, default_value_t)]
@@ -93,6 +95,7 @@ pub(crate) struct Diff {
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
     /// Name of the EGApp.
+    #[arg(value_parser = names::app)]
     pub(crate) name: String,
     /// Print it for machines.
     #[arg(short, long, value_enum)]
@@ -106,6 +109,7 @@ pub(crate) struct Explain {
 #[derive(Debug, Args)]
 pub(crate) struct Restart {
     /// Name of the EGApp.
+    #[arg(value_parser = names::app)]
     pub(crate) name: String,
     /// Follow the rollout until it ends.
     #[arg(long)]
@@ -124,7 +128,7 @@ pub(crate) struct PlatformSource {
     #[arg(long, value_name = "FILE")]
     pub(crate) platform_config: Option<PathBuf>,
     /// Namespace in which the operator is installed.
-    #[arg(long, value_name = "NAMESPACE", default_value = "pe-app-system")]
+    #[arg(long, value_name = "NAMESPACE", default_value = "pe-app-system", value_parser = names::namespace)]
     pub(crate) operator_namespace: String,
 }
 
@@ -132,7 +136,7 @@ pub(crate) struct PlatformSource {
 #[derive(Debug, Args)]
 pub(crate) struct ClusterChoice {
     /// Namespace of the app [default: that of the kubeconfig's context].
-    #[arg(short, long)]
+    #[arg(short, long, value_parser = names::namespace)]
     pub(crate) namespace: Option<String>,
     /// Context of the kubeconfig to use.
     #[arg(long)]

@@ -35,7 +35,7 @@ pub(crate) fn scaling_of_new(app: &EGApp) -> Scaling {
     Scaling { replicas, autoscaler }
 }
 
-/// The objects that the EGApp becomes, in the order in which the operator makes them.
+/// The objects that the EGApp becomes, in the order of `Observed::digests`.
 pub(crate) fn children(app: &EGApp, platform: &Platform, scaling: Scaling) -> Result<Vec<Child>, Error> {
     let mut app = app.clone();
     // Nothing can be owned by what has no uid; it is taken out again.

@@ -1,5 +1,6 @@
 //! `kubectl egapp diff`: what applying a file would change. I/O: reads and dry runs.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use egapp_api::v1alpha1::EGApp;
@@ -18,6 +19,7 @@ use crate::args::Diff;
 use crate::cluster::{Cluster, is_forbidden};
 use crate::core::{self, Child};
 use crate::error::Error;
+use crate::facts::taken;
 use crate::input::{self, Document};
 use crate::output;
 
@@ -28,13 +30,27 @@ pub(crate) async fn run(arguments: &Diff) -> Result<ExitCode, Error> {
     let cluster = Cluster::find(&arguments.cluster).await?;
     let documents = input::read(&arguments.filename, &cluster.namespace)?;
     let platform = cluster.platform(&arguments.platform).await?.unwrap_or_else(Platform::built_in);
-    let mut is_different = false;
+    let mut found = Found::default();
     for document in &documents {
         let comparison =
             Comparison { cluster: &cluster, namespace: document.namespace(), name: document.name() };
-        is_different |= comparison.whole(document, &platform, &arguments.field_manager).await?;
+        comparison.whole((document, &platform), &arguments.field_manager, &mut found).await?;
     }
-    Ok(ExitCode::from(u8::from(is_different)))
+    if found.is_different {
+        return Ok(ExitCode::from(1));
+    }
+    if found.unseen.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(Error::Untold { unseen: found.unseen.into_iter().collect::<Vec<_>>().join(", ") })
+}
+
+/// What came of all comparisons.
+#[derive(Default)]
+struct Found {
+    is_different: bool,
+    /// Kinds of children that are wanted and may not be read.
+    unseen: BTreeSet<String>,
 }
 
 /// One EGApp and its children.
@@ -45,12 +61,17 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Prints all differences; whether there is one.
-    async fn whole(&self, document: &Document, platform: &Platform, manager: &str) -> Result<bool, Error> {
+    /// Prints all differences.
+    async fn whole(
+        &self,
+        (document, platform): (&Document, &Platform),
+        manager: &str,
+        found: &mut Found,
+    ) -> Result<(), Error> {
         let resource = ApiResource::erase::<EGApp>(&());
         let live = self.live(&resource).await?;
         let merged = self.apply_app(document, live.as_ref(), manager).await?;
-        let mut is_different = show(&resource, self.namespace, self.name, live.as_ref(), Some(&merged));
+        found.is_different |= show(&resource, self.namespace, self.name, live.as_ref(), Some(&merged));
         let mut app: EGApp = serde_json::from_value(merged).map_err(|error| Error::Invalid {
             origin: "the API server's answer".to_owned(),
             name: self.name.to_owned(),
@@ -59,15 +80,21 @@ impl Comparison<'_> {
         app.metadata.namespace.get_or_insert_with(|| self.namespace.to_owned());
         if app.spec.suspend {
             output::note(&format!("EGApp {} is suspended: nothing becomes of it until it is not", self.name));
-            return Ok(is_different);
+            return Ok(());
         }
         let observed = self.cluster.observed(&app).await?;
         let scaling =
             if live.is_some() { Scaling::of(&app.spec, &observed) } else { core::scaling_of_new(&app) };
-        for child in core::children(&app, platform, scaling)? {
-            is_different |= self.child(child, &app, &observed).await?;
+        for (child, taken) in core::children(&app, platform, scaling)?.into_iter().zip(taken(&observed)) {
+            match taken.filter(|_| child.wanted.is_some()) {
+                Some(taken) => output::note(&format!(
+                    "{taken}: the operator leaves it alone, and EGApp {} is not Ready while it is there",
+                    self.name
+                )),
+                None => self.child(child, &app, &observed, found).await?,
+            }
         }
-        Ok(is_different)
+        Ok(())
     }
 
     /// The EGApp as it would be, as `kubectl apply` would make it: by a three-way merge where that was used for it before,
@@ -80,9 +107,7 @@ impl Comparison<'_> {
     ) -> Result<Value, Error> {
         let api = self.cluster.objects(self.namespace, &ApiResource::erase::<EGApp>(&()));
         let mut file = document.raw.clone();
-        if let Some(fields) = file.as_object_mut() {
-            fields.remove("status");
-        }
+        without_server_side(&mut file);
         overlay(&mut file, &json!({ "metadata": { "namespace": self.namespace } }));
         let last = live.and_then(|live| live.pointer("/metadata/annotations")?.get(LAST_APPLIED)?.as_str());
         let last: Option<Value> = last.and_then(|text| serde_json::from_str(text).ok());
@@ -97,16 +122,26 @@ impl Comparison<'_> {
         answer.map(|object| json!(object)).map_err(Error::call(what))
     }
 
-    async fn child(&self, child: Child, app: &EGApp, observed: &Observed) -> Result<bool, Error> {
+    async fn child(
+        &self,
+        child: Child,
+        app: &EGApp,
+        observed: &Observed,
+        found: &mut Found,
+    ) -> Result<(), Error> {
         let Child { resource, wanted } = child;
-        // What may not be read was noted as such.
-        let Some(live) = seen(self.live(&resource).await)? else { return Ok(false) };
+        let Some(live) = seen(self.live(&resource).await)? else {
+            // What may not be read was noted as such.
+            found.unseen.extend(wanted.map(|_| resource.plural));
+            return Ok(());
+        };
         let merged = match (wanted, &live) {
             (Some(wanted), live) => Some(self.apply_child(&resource, wanted, live.as_ref(), observed).await?),
-            (None, Some(live)) if !is_controlled_by(live, app) => return Ok(false),
+            (None, Some(live)) if !is_controlled_by(live, app) => return Ok(()),
             (None, _) => None,
         };
-        Ok(show(&resource, self.namespace, self.name, live.as_ref(), merged.as_ref()))
+        found.is_different |= show(&resource, self.namespace, self.name, live.as_ref(), merged.as_ref());
+        Ok(())
     }
 
     /// The child as the operator would leave it.
@@ -249,9 +284,8 @@ fn show(
     true
 }
 
-/// Without what changes with every write, and what only the operator reads.
-fn comparable(object: &Value) -> Value {
-    let mut object = object.clone();
+/// Takes out what the API server alone writes.
+fn without_server_side(object: &mut Value) {
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
     }
@@ -259,10 +293,16 @@ fn comparable(object: &Value) -> Value {
         for field in ["managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"] {
             metadata.remove(field);
         }
-        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
-            annotations.remove(LAST_APPLIED);
-            annotations.remove("deployment.kubernetes.io/revision");
-        }
+    }
+}
+
+/// Without what changes with every write, and what only the operator reads.
+fn comparable(object: &Value) -> Value {
+    let mut object = object.clone();
+    without_server_side(&mut object);
+    if let Some(annotations) = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+        annotations.remove(LAST_APPLIED);
+        annotations.remove("deployment.kubernetes.io/revision");
     }
     core::without_bookkeeping(&mut object);
     object

@@ -17,7 +17,7 @@ pub(crate) enum Error {
     NotYaml { origin: String, problem: String },
     #[error("{origin} holds no EGApp of egplatform.platform.evillgenius.com/v1alpha1")]
     Empty { origin: String },
-    #[error("{origin}: document {position} is no Kubernetes object: it has no apiVersion and kind")]
+    #[error("{origin}: entry {position} is no Kubernetes object: it has no apiVersion and kind")]
     NoObject { origin: String, position: usize },
     #[error("{origin}: EGApp {name} is not valid: {}", problems.join("; "))]
     Invalid { origin: String, name: String, problems: Vec<String> },
@@ -35,10 +35,16 @@ pub(crate) enum Error {
     Call { what: String, source: Box<kube::Error> },
     #[error("cannot {what}: the cluster knows no such kind; is the CRD installed (`make install`)?")]
     NoKind { what: String },
+    #[error("cannot tell whether anything differs: you may not read {unseen}")]
+    Untold { unseen: String },
     #[error("a restart of {name} has no effect: {why}")]
     NoEffect { name: String, why: String },
     #[error("{name} is not Ready after the restart: {why}")]
     NotReady { name: String, why: String },
+    #[error("{name} restarts, but you cannot be told how: {why}")]
+    Unfollowed { name: String, why: String },
+    #[error("cannot write the output")]
+    Output(#[source] io::Error),
     #[error("cannot set up the event loop")]
     Runtime(#[source] io::Error),
 }

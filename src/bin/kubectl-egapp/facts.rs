@@ -261,12 +261,8 @@ fn obstacles(app: &EGApp, observed: &Observed) -> Vec<String> {
         .filter(|(status, _)| status != ConditionStatus::True.as_str())
         .map(|(_, text)| text);
     let scales = Scaling::of(&app.spec, observed).autoscaler != OwnAutoscaler::Unwanted;
-    let taken = [
-        taken(&observed.deployment),
-        taken(&observed.service),
-        taken(&observed.disruption_budget),
-        taken(&observed.autoscaler).filter(|_| scales),
-    ];
+    let [deployment, service, budget, autoscaler] = taken(observed);
+    let taken = [deployment, service, budget, autoscaler.filter(|_| scales)];
     // The status tells of the first one.
     let is_told = not_ready.as_ref().is_some_and(|text| text.starts_with(Reason::NameConflict.as_str()));
     all.extend(not_ready);
@@ -277,8 +273,17 @@ fn obstacles(app: &EGApp, observed: &Observed) -> Vec<String> {
     all
 }
 
-/// A child whose name is somebody else's.
-fn taken<K: ChildKind>(seen: &Seen<K>) -> Option<String> {
+/// The children whose names are somebody else's, in the order of [`Observed::digests`].
+pub(crate) fn taken(observed: &Observed) -> [Option<String>; 4] {
+    [
+        is_taken(&observed.deployment),
+        is_taken(&observed.service),
+        is_taken(&observed.disruption_budget),
+        is_taken(&observed.autoscaler),
+    ]
+}
+
+fn is_taken<K: ChildKind>(seen: &Seen<K>) -> Option<String> {
     match &seen.ownership {
         Ownership::Foreign(owner) => {
             let whose = owner

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use egapp_api::v1alpha1::EGApp;
 use kube::Resource;
 use serde_json::Value;
+use serde_saphyr::UserMessageFormatter;
 
 use crate::error::Error;
-use crate::{output, schema};
+use crate::{names, output, schema};
 
 /// An EGApp as its author wrote it.
 pub(crate) struct Document {
@@ -80,11 +81,16 @@ fn text(path: &Path) -> io::Result<(String, String)> {
 }
 
 fn parse(origin: &str, text: &str, namespace: &str, schema: &Value) -> Result<Vec<Document>, Error> {
-    let options = serde_saphyr::options! { with_snippet: false };
-    let values: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)
-        .map_err(|error| Error::NotYaml { origin: origin.to_owned(), problem: error.to_string() })?;
+    // A folder of manifests in one stream has no limit of its own; each document has.
+    let budget = serde_saphyr::budget! { max_documents: usize::MAX };
+    let options = serde_saphyr::options! { with_snippet: false, budget: budget };
+    let values: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
+        let problem = error.render_with_formatter(&UserMessageFormatter);
+        Error::NotYaml { origin: origin.to_owned(), problem }
+    })?;
     let mut documents = Vec::new();
-    for (position, raw) in values.into_iter().filter(|value| !value.is_null()).enumerate() {
+    let entries = values.into_iter().filter(|value| !value.is_null()).flat_map(entries);
+    for (position, raw) in entries.enumerate() {
         match kind(&raw) {
             None => return Err(Error::NoObject { origin: origin.to_owned(), position: position + 1 }),
             Some((version, kind)) if version == EGApp::api_version(&()) && kind == EGApp::kind(&()) => {
@@ -92,14 +98,20 @@ fn parse(origin: &str, text: &str, namespace: &str, schema: &Value) -> Result<Ve
             }
             // What belongs to an app often stands beside it: ConfigMaps, Secrets.
             Some((version, kind)) => {
-                output::note(&format!(
-                    "{origin}: document {}, {kind} of {version}, is left out",
-                    position + 1
-                ));
+                output::note(&format!("{origin}: entry {}, {kind} of {version}, is left out", position + 1));
             }
         }
     }
     Ok(documents)
+}
+
+/// The objects of a document: those of a list, as kubectl prints several, or itself.
+fn entries(mut document: Value) -> Vec<Value> {
+    let is_list = kind(&document).is_some_and(|(_, kind)| kind.ends_with("List"));
+    match document.get_mut("items") {
+        Some(Value::Array(items)) if is_list => std::mem::take(items),
+        _ => vec![document],
+    }
 }
 
 /// The API version and kind of a document.
@@ -109,10 +121,8 @@ fn kind(raw: &Value) -> Option<(&str, &str)> {
 
 fn document(origin: &str, raw: Value, namespace: &str, schema: &Value) -> Result<Document, Error> {
     let name = raw.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut problems = Vec::new();
-    if name.is_empty() {
-        problems.push("metadata.name is missing".to_owned());
-    }
+    let stated = raw.pointer("/metadata/namespace").and_then(Value::as_str);
+    let mut problems: Vec<_> = names::problems(&name, stated).collect();
     let mut whole = raw.clone();
     match whole.get_mut("spec") {
         Some(spec) => schema::complete(spec, schema, "spec", &mut problems),
@@ -160,7 +170,7 @@ mod tests {
     #[test]
     fn what_is_no_egapp_is_named() {
         assert!(problem("a: [").starts_with("app.yaml is no YAML: "));
-        assert!(problem("just text").contains("document 1 is no Kubernetes object"));
+        assert!(problem("just text").contains("entry 1 is no Kubernetes object"));
         assert!(problem(&format!("{APP}spec: {{framework: go}}\nspecc: 1")).ends_with(
             "is not valid: metadata.name is missing; spec.environment is missing; specc is not a field; allowed here: \
              apiVersion, kind, metadata, spec, status"

@@ -12,6 +12,7 @@ mod error;
 mod explain;
 mod facts;
 mod input;
+mod names;
 mod output;
 mod render;
 mod restart;
@@ -48,6 +49,7 @@ fn in_runtime(task: impl Future<Output = Result<ExitCode, Error>>) -> ExitCode {
         Ok(runtime) => runtime.block_on(task),
         Err(source) => Err(Error::Runtime(source)),
     };
+    let ended = ended.and_then(|code| output::lost().map_or(Ok(code), |error| Err(Error::Output(error))));
     ended.unwrap_or_else(|error| {
         output::error(&error);
         error.exit_code()

@@ -3,7 +3,8 @@
 //! A reader who has seen enough (`| head`) is no error: what can no longer be written is not.
 
 use std::env;
-use std::io::{IsTerminal, Write as _, stderr, stdout};
+use std::io::{self, ErrorKind, IsTerminal, Write as _, stderr, stdout};
+use std::sync::{Mutex, PoisonError};
 
 use clap_complete::Shell;
 use pe_app::telemetry::Chain;
@@ -95,8 +96,20 @@ pub(crate) fn completion(shell: Shell, command: &mut clap::Command) {
     say(&String::from_utf8_lossy(&script));
 }
 
+/// Why standard output has not taken all that was said, if it has not.
+pub(crate) fn lost() -> Option<io::Error> {
+    LOST.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
+
 fn say(text: &str) {
-    drop(stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush()));
+    let said = stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush());
+    if let Err(error) = said
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        LOST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
 }
 
 fn complain(text: &str) {

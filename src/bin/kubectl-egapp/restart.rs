@@ -10,6 +10,8 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use kube::runtime::watcher;
+use pe_app::controller::watch::is_forbidden;
+use pe_app::telemetry::Chain;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -65,8 +67,15 @@ async fn follow(api: &Api<EGApp>, name: &str, generation: i64, limit: Duration) 
     let watching = async {
         let mut states = pin!(watcher::watch_object(api.clone(), name));
         while let Some(state) = states.next().await {
-            // A watch that fails is begun again by itself.
-            let Ok(state) = state else { continue };
+            let state = match state {
+                Ok(state) => state,
+                Err(error) if is_forbidden(&error) => {
+                    let why = Chain(&error).to_string();
+                    return Err(Error::Unfollowed { name: name.to_owned(), why });
+                }
+                // A watch that fails is begun again by itself.
+                Err(_) => continue,
+            };
             let Some(app) = state else {
                 return Err(Error::NotReady { name: name.to_owned(), why: "it was deleted".to_owned() });
             };
@@ -104,6 +113,9 @@ fn progress(app: &EGApp, generation: i64) -> (String, End) {
     let status = app.status.clone().unwrap_or_default();
     if status.observed_generation.unwrap_or(0) < generation {
         return ("waiting for the operator".to_owned(), End::Open);
+    }
+    if let Some(why) = without_effect(app) {
+        return (why, End::Stalled);
     }
     let count = |count: Option<i32>| count.unwrap_or(0);
     let ready = status.condition(ConditionType::Ready);
