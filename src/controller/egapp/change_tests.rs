@@ -237,3 +237,15 @@ fn a_status_is_signed_while_the_app_fails_without_a_mark() {
     assert_eq!(signed(Some(next.revision()), &failing), None, "the mark says it");
     assert_eq!(signed(None, &Standing::Apart), None);
 }
+
+#[test]
+fn a_restart_asks_for_new_pods_and_not_for_others() {
+    let (former, next) = (platform("whoami:1"), platform("whoami:2"));
+    let known = app(&told("True", "StarterImage"));
+    let mut restarted = known.clone();
+    restarted.spec.restarted_at = Some("2024-05-06T07:08:09Z".to_owned());
+    let [before, after] = [&known, &restarted].map(|app| children(app, &former));
+    assert_ne!(before.deployment.spec, after.deployment.spec);
+    assert_eq!(before.template(), after.template());
+    assert_ne!(before.template(), children(&restarted, &next).template());
+}

@@ -63,12 +63,15 @@ pub fn desired(workload: &Workload<'_>, replicas: Replicas) -> Children {
 
 /// A restart asks for new pods, and not for others: it brings no platform change to an app, nor an end to its failure.
 fn template_digest(template: &PodTemplateSpec) -> u64 {
+    let annotations = template.metadata.as_ref().and_then(|metadata| metadata.annotations.as_ref());
+    let Some(mut annotations) = annotations.filter(|all| all.contains_key(names::RESTARTED_AT)).cloned()
+    else {
+        return digest(template);
+    };
+    annotations.remove(names::RESTARTED_AT);
     let mut template = template.clone();
-    if let Some(metadata) = &mut template.metadata {
-        let mut annotations = metadata.annotations.take().unwrap_or_default();
-        annotations.remove(names::RESTARTED_AT);
-        metadata.annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
-    }
+    let metadata = template.metadata.get_or_insert_default();
+    metadata.annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
     digest(&template)
 }
 
