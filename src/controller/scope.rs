@@ -10,6 +10,8 @@ use k8s_openapi::NamespaceResourceScope;
 use kube::{Api, Client, Resource};
 use thiserror::Error;
 
+use crate::dns::is_label;
+
 /// Names the namespaces, separated by commas; unset or empty means the whole cluster.
 pub const WATCH_NAMESPACE: &str = "WATCH_NAMESPACE";
 
@@ -112,7 +114,7 @@ impl Scope {
             if entry.is_empty() {
                 return Err(ScopeError::Empty { value });
             }
-            if !is_namespace_name(entry) {
+            if !is_label(entry) {
                 return Err(ScopeError::NoName { value, entry: name });
             }
             if !areas.insert(Area::Namespace(entry.into())) {
@@ -133,14 +135,6 @@ impl fmt::Display for Scope {
         let areas: Vec<_> = self.areas().map(ToString::to_string).collect();
         f.write_str(&areas.join(", "))
     }
-}
-
-/// RFC 1123's label, as Kubernetes asks of a namespace.
-fn is_namespace_name(text: &str) -> bool {
-    (1..=63).contains(&text.len())
-        && !text.starts_with('-')
-        && !text.ends_with('-')
-        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
 #[cfg(test)]

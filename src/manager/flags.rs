@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{ArgAction, Args, Parser, ValueEnum};
 
 use super::go_flags::{normalise, parse_bool};
+use crate::dns::{is_label, is_subdomain};
 use crate::server::BindAddress;
 use crate::telemetry::{Encoder, LogLevel, LogOptions, TimeEncoding};
 
@@ -48,12 +49,12 @@ pub struct Flags {
     pub leader_elect: bool,
 
     /// Name of that lease.
-    #[arg(long, value_name = "NAME", default_value = LEASE_NAME)]
+    #[arg(long, value_name = "NAME", default_value = LEASE_NAME, value_parser = lease_name)]
     pub leader_election_id: String,
 
     /// Namespace of that lease, and of the history of platform files [default: the pod's own, or that of the kubeconfig's
     /// context].
-    #[arg(long, value_name = "NAMESPACE")]
+    #[arg(long, value_name = "NAMESPACE", value_parser = namespace)]
     pub leader_election_namespace: Option<String>,
 
     /// Allow HTTP/2 to the metrics server. It has no effect yet: HTTP/1.1 is all that is served.
@@ -83,6 +84,21 @@ impl Flags {
     pub fn parse_from_go(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         Self::try_parse_from(normalise(arguments))
     }
+}
+
+fn lease_name(text: &str) -> Result<String, &'static str> {
+    let is_name = is_subdomain(text);
+    is_name.then(|| text.to_owned()).ok_or(
+        "a lease is named by at most 253 lower-case letters, digits, inner dashes and dots, each part starting and ending \
+         with a letter or digit",
+    )
+}
+
+fn namespace(text: &str) -> Result<String, &'static str> {
+    let is_name = is_label(text);
+    is_name
+        .then(|| text.to_owned())
+        .ok_or("a namespace is named by at most 63 lower-case letters, digits and inner dashes")
 }
 
 /// Prints what clap has to say (an error to standard error; help and the version to standard output) and tells the exit

@@ -87,6 +87,17 @@ fn a_bad_address_is_met_with_the_right_form() {
     assert!(error.contains("use HOST:PORT, :PORT"), "{error}");
 }
 
+/// The API server would refuse them at each try for the lease, and the manager would stand by for ever.
+#[test]
+fn what_cannot_name_a_lease_is_refused_with_its_flag() {
+    for bad in ["--leader-election-id=My Lease", "--leader-election-id=", "--leader-election-namespace=a/b"] {
+        let error = parse(&[bad]).unwrap_err().to_string();
+        let (flag, _) = bad.split_once('=').unwrap();
+        assert!(error.contains(flag) && error.contains("lower-case letters"), "{error}");
+    }
+    assert!(parse(&["--leader-election-namespace=1-team", "--leader-election-id=a.b"]).is_ok());
+}
+
 #[test]
 fn zaps_flags_are_understood() {
     let flags = parsed(&[

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use egapp_api::GROUP;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use crate::dns::is_subdomain;
 use crate::quantity::parse_milli;
 
 /// What follows a bad value.
@@ -105,17 +106,6 @@ fn is_label_name(text: &str) -> bool {
     (1..=63).contains(&text.len())
         && ends.into_iter().all(|end| end.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-}
-
-/// RFC 1123 as Kubernetes reads it: the whole has up to 253 characters, its parts have no bound of their own.
-fn is_subdomain(text: &str) -> bool {
-    let is_part = |part: &str| {
-        !part.is_empty()
-            && !part.starts_with('-')
-            && !part.ends_with('-')
-            && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-    };
-    text.len() <= 253 && text.split('.').all(is_part)
 }
 
 /// Kubernetes' strict syntax of a variable's name (`IsEnvVarName`): every version takes it.

@@ -1,5 +1,7 @@
 //! Names that can be part of a request: what the API server would take for another path is refused. Pure.
 
+use pe_app::dns::is_label;
+
 /// What `metadata.name` of an EGApp may be, as its CRD has it.
 pub(crate) const OF_APPS: &str = "must be at most 63 lower-case letters, digits and '-', start with a letter and end with a letter or digit";
 
@@ -32,15 +34,6 @@ pub(crate) fn problems(name: &str, namespace: Option<&str>) -> impl Iterator<Ite
 
 fn is_app(name: &str) -> bool {
     is_label(name) && name.starts_with(|first: char| first.is_ascii_lowercase())
-}
-
-/// A label as of RFC 1123.
-fn is_label(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    (1..=63).contains(&text.len())
-        && text.chars().all(|c| is_plain(c) || c == '-')
-        && text.starts_with(is_plain)
-        && text.ends_with(is_plain)
 }
 
 #[cfg(test)]
