@@ -1,14 +1,14 @@
 //! Binds an address and answers HTTP/1.1 on it until told to stop. I/O.
 //!
 //! Every resource that a client can hold is bounded: the time to send a request's head (which is also how long an idle
-//! connection may stay), the time an answer may take, the life of a connection, and the number of connections. Bodies of
-//! requests are never read.
+//! connection may stay), the time an answer may take, the life of a connection, and the number of connections. Where there
+//! are too many, the oldest is cut: a probe is new, and short. Bodies of requests are never read.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -21,8 +21,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
@@ -36,7 +35,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECTION_LIFE: Duration = Duration::from_mins(5);
 const DRAIN: Duration = Duration::from_millis(500);
-const MAX_CONNECTIONS: usize = 256;
+pub(super) const MAX_CONNECTIONS: usize = 128;
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
@@ -75,24 +74,24 @@ impl Listener {
 
     /// Answers with `routes` until `stop` is cancelled, then lets running answers end.
     pub async fn serve(self, routes: Router, stop: CancellationToken) {
-        let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        let mut connections = JoinSet::new();
-        while let Some(Ok(slot)) = stop.run_until_cancelled(Arc::clone(&slots).acquire_owned()).await {
+        let (mut connections, mut by_age) = (JoinSet::new(), VecDeque::<AbortHandle>::new());
+        while let Some(accepted) = stop.run_until_cancelled(self.socket.accept()).await {
             while connections.try_join_next().is_some() {}
-            match stop.run_until_cancelled(self.socket.accept()).await {
-                None => break,
-                Some(Ok((stream, _))) => {
+            by_age.retain(|connection| !connection.is_finished());
+            match accepted {
+                Ok((stream, _)) => {
+                    if by_age.len() >= MAX_CONNECTIONS {
+                        by_age.pop_front().inspect(AbortHandle::abort);
+                    }
                     let connection = serve_connection(stream, routes.clone(), stop.clone());
-                    connections.spawn(async move {
-                        connection.await;
-                        drop(slot);
-                    });
+                    by_age.push_back(connections.spawn(connection));
                 }
-                Some(Err(error)) => refused(&error).await,
+                Err(error) => refused(&error).await,
             }
         }
         drop(self.socket);
-        if timeout(DRAIN, connections.join_all()).await.is_err() {
+        let drained = async { while connections.join_next().await.is_some() {} };
+        if timeout(DRAIN, drained).await.is_err() {
             debug!("connections were cut: they did not end in time");
         }
     }

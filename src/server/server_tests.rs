@@ -1,6 +1,6 @@
 //! The servers over real loopback sockets.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::listener::MAX_CONNECTIONS;
 use super::{BindAddress, Gates, Listener, health_routes, metrics_routes};
 use crate::telemetry::Metrics;
 
@@ -114,6 +115,20 @@ async fn stopping_ends_idle_connections_and_closes_the_port() {
     assert_eq!(rest_of(idle).await, "");
     timeout(Duration::from_secs(5), server.task).await.expect("the server stops").unwrap();
     TcpStream::connect(("127.0.0.1", server.port)).expect_err("the port is closed");
+}
+
+/// Whoever can reach the port could otherwise have the process killed: a kubelet's probe would find no place.
+#[tokio::test]
+async fn a_probe_is_answered_while_others_hold_all_connections() {
+    let server = serve(health_routes(Gates::default())).await;
+    let silent: Vec<_> = (0..MAX_CONNECTIONS).map(|_| server.connect().unwrap()).collect();
+    assert!(server.get("/healthz").await.ends_with("ok"));
+    let is_open = |mut stream: &TcpStream| {
+        stream.set_nonblocking(true).unwrap();
+        matches!(stream.read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
+    };
+    assert!(!is_open(&silent[0]), "the oldest was cut");
+    assert!(silent[1..].iter().all(is_open), "and no other: the probe did not wait for them to time out");
 }
 
 #[tokio::test]
