@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::App;
 use crate::support::app::with_image;
-use crate::{cluster, through_kubectl};
+use crate::{EGAPPS, alone, cluster, manifest, run, through_kubectl, with_rights};
 
 #[tokio::test]
 async fn an_app_is_explained_in_words_and_for_machines() {
@@ -75,4 +75,25 @@ async fn an_app_that_is_not_there_and_a_child_that_is_somebody_elses_are_named()
     let obstacles = ran.stdout.split("in the way").nth(1).unwrap();
     assert_eq!(obstacles.matches("Deployment").count(), 1, "it is told once: {obstacles}");
     assert!(obstacles.contains("NameConflict"), "{obstacles}");
+}
+
+#[tokio::test]
+async fn an_administrator_sees_with_the_eyes_of_another_user_and_nobody_else_does() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    let kubeconfig = with_rights(&app, &[("get", EGAPPS)]).await;
+    let user = format!("--as=system:serviceaccount:{}:dev", app.namespace);
+    let ran = through_kubectl(&app, &["explain", "web", &user], "");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("note: you may not read Deployment"), "{}", ran.stderr);
+    let ran = through_kubectl(&app, &["explain", "web", &user, "--as-group=system:masters"], "");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+
+    let manifest = manifest(&app, &with_image(2));
+    for arguments in [&["explain", "web"][..], &["restart", "web"], &["diff", "-f", "-"]] {
+        let mut command = alone();
+        command.env("KUBECONFIG", &kubeconfig).args(arguments).args(["--as=admin", "-n", &app.namespace]);
+        let ran = run(&mut command, &manifest);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(ran.stderr.contains("cannot impersonate resource \"users\""), "{}", ran.stderr);
+    }
 }

@@ -58,7 +58,8 @@ const DIFF: &str = "Examples:
   kubectl egapp diff -f app.yaml --platform-config platform.yaml   # with another platform file as well";
 const EXPLAIN: &str = "Examples:
   kubectl egapp explain web -n team
-  kubectl egapp explain web -o json";
+  kubectl egapp explain web -o json
+  kubectl egapp explain web --as system:serviceaccount:team:ci   # with the eyes of another user";
 const RESTART: &str = "Example:
   kubectl egapp restart web --wait --timeout 10m";
 
@@ -132,8 +133,8 @@ pub(crate) struct PlatformSource {
     pub(crate) operator_namespace: String,
 }
 
-/// Which cluster, and where in it.
-#[derive(Debug, Args)]
+/// Which cluster, where in it, and as whom.
+#[derive(Debug, Default, Args)]
 pub(crate) struct ClusterChoice {
     /// Namespace of the app [default: that of the kubeconfig's context].
     #[arg(short, long, value_parser = names::namespace)]
@@ -144,6 +145,13 @@ pub(crate) struct ClusterChoice {
     /// Kubeconfig to use [default: $KUBECONFIG, else ~/.kube/config].
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
+    /// User to act as, whom you must be allowed to impersonate; a service account is
+    /// system:serviceaccount:NAMESPACE:NAME.
+    #[arg(long = "as", value_name = "USER", value_parser = identity)]
+    pub(crate) as_user: Option<String>,
+    /// Group to act as besides; may be repeated.
+    #[arg(long, value_name = "GROUP", requires = "as_user", value_parser = identity)]
+    pub(crate) as_group: Vec<String>,
 }
 
 /// How to print objects.
@@ -170,6 +178,12 @@ fn duration(text: &str) -> Result<Duration, String> {
     number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "is too long".to_owned())
 }
 
+/// A user or group, which becomes a header of each request.
+fn identity(text: &str) -> Result<String, &'static str> {
+    let is_header = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
+    is_header.then(|| text.to_owned()).ok_or("use at least one character, and only those of ASCII")
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -179,6 +193,15 @@ mod tests {
     #[test]
     fn the_command_is_well_formed() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn nobody_is_impersonated_whom_no_header_can_name() {
+        let parse = |words: &[&str]| Arguments::try_parse_from(["x", "explain", "web"].iter().chain(words));
+        assert!(parse(&["--as=Jane Doe", "--as-group=dev", "--as-group=ops"]).is_ok());
+        for bad in [&["--as="][..], &["--as=a\nb"], &["--as=ä"], &["--as-group=dev"]] {
+            assert!(parse(bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

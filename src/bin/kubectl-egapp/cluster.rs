@@ -34,7 +34,7 @@ impl Cluster {
     /// Finds the cluster where kubectl finds it. Sends nothing yet.
     pub(crate) async fn find(choice: &ClusterChoice) -> Result<Self, Error> {
         let options = KubeConfigOptions { context: choice.context.clone(), ..KubeConfigOptions::default() };
-        let config = match &choice.kubeconfig {
+        let mut config = match &choice.kubeconfig {
             Some(path) => {
                 let kubeconfig = Kubeconfig::read_from(path).map_err(broken)?;
                 Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(broken)?
@@ -42,6 +42,10 @@ impl Cluster {
             None if choice.context.is_some() => Config::from_kubeconfig(&options).await.map_err(broken)?,
             None => Config::infer().await.map_err(broken)?,
         };
+        if let Some(user) = &choice.as_user {
+            config.auth_info.impersonate = Some(user.clone());
+            config.auth_info.impersonate_groups = Some(choice.as_group.clone());
+        }
         let namespace = choice.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
         let client = Client::try_from(config).map_err(broken)?;
         Ok(Self { client, namespace })

@@ -83,7 +83,7 @@ const FILES: u8 = 0;
 const NO_FILES: u8 = 4;
 
 fn parse(root: &Command, words: &[String]) -> Line {
-    let mut choice = ClusterChoice { namespace: None, context: None, kubeconfig: None };
+    let mut choice = ClusterChoice::default();
     let (last, before) = words.split_last().map_or(("", words), |(last, before)| (last.as_str(), before));
     let (mut command, mut awaited, mut positions) = (root, None, 0);
     for word in before {
@@ -131,6 +131,8 @@ fn choose(choice: &mut ClusterChoice, arg: &Arg, value: &str) {
         "namespace" => choice.namespace = Some(value.to_owned()),
         "context" => choice.context = Some(value.to_owned()),
         "kubeconfig" => choice.kubeconfig = Some(PathBuf::from(value)),
+        "as_user" => choice.as_user = Some(value.to_owned()),
+        "as_group" => choice.as_group.push(value.to_owned()),
         _ => (),
     }
 }
@@ -243,7 +245,7 @@ mod tests {
             &["explain", "-nteam", "--context=far", "--kubeconfig=file", ""],
             &["explain", "--namespace=team", "--context=far", "web", "--kubeconfig=file", ""],
         ] {
-            let ClusterChoice { namespace, context, kubeconfig } = line(words).choice;
+            let ClusterChoice { namespace, context, kubeconfig, .. } = line(words).choice;
             let chosen = (namespace.as_deref(), context.as_deref(), kubeconfig.as_deref());
             assert_eq!(chosen, (Some("team"), Some("far"), Some(Path::new("file"))), "{words:?}");
         }
