@@ -32,7 +32,7 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
         "create",
     );
     let mut told = Told::default();
-    told.are(&app, mark, &["Created", "RolledOut"], &[]).await;
+    told.are(&app, mark, &["Created"], &[]).await;
 
     let mark = cluster.audit_mark().unwrap();
     app.kubectl(&["scale", "egapp/web", "--replicas=3"]).await;

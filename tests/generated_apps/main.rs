@@ -24,7 +24,7 @@ use cluster::{AuditEvents, Cluster};
 use serde_json::{Value, json};
 use specs::{ACCOUNTS, specs};
 use support::operator::{install, requests_when_quiet};
-use support::{App, Operator, full_with_crd, project};
+use support::{App, Operator, eventually, full_with_crd, holds, project};
 
 const COUNT: usize = 200;
 
@@ -44,6 +44,7 @@ async fn two_hundred_generated_apps_become_ready_stay_untouched_and_leave_nothin
     cluster.apply(&list(apps.iter().map(|(name, spec)| egapp(&all.namespace, name, spec)))).await.unwrap();
     wait_all_ready(&all).await;
     assert_one_apply_for_each_child(&requests_when_quiet(&cluster, mark).await, &apps);
+    assert_one_event_tells_of_each_app(&operator, &all).await;
     assert_bare_pods_are_accepted(&all).await;
     assert_a_rest(&cluster).await;
 
@@ -97,6 +98,19 @@ fn assert_one_apply_for_each_child(requests: &AuditEvents, apps: &[(String, Valu
     assert_eq!(others, [], "seed {}", seed());
     let refused = requests.filter(|event| event.code >= 300).events();
     assert_eq!(refused, [], "seed {}", seed());
+}
+
+/// That it was made. A warning may come besides; none is too many.
+async fn assert_one_event_tells_of_each_app(operator: &Operator, all: &App<'_>) {
+    eventually("every app is told of", async || {
+        let mut events = all.items("events.events.k8s.io").await;
+        events.retain(|event| event["regarding"]["kind"] == "EGApp" && event["type"] == "Normal");
+        let apps: BTreeSet<_> = events.iter().map(|event| event["regarding"]["name"].to_string()).collect();
+        holds((events.len(), apps.len()) == (COUNT, COUNT), || format!("{} of {}", events.len(), apps.len()))
+    })
+    .await;
+    let dropped = operator.metric("egapp_events_total{controller=\"egapp\",result=\"dropped\"");
+    assert_eq!(dropped, Some(0.0));
 }
 
 /// A Deployment whose pods are refused is accepted all the same: only a pod tells.

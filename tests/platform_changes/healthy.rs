@@ -114,7 +114,7 @@ async fn another_file_at_the_start_as_another_release_reaches_apps_in_turn_too()
         holds(done(&progress) == 6, || format!("{progress:?}"))
     })
     .await;
-    any.sibling("dev-00").told(&["Created", "RolledOut", "PlatformChanged", "RolledOut"]).await;
+    any.sibling("dev-00").told(&["Created", "PlatformChanged", "RolledOut"]).await;
     operator.stop().await;
 }
 

@@ -137,10 +137,12 @@ fn text(value: Option<&Value>) -> Option<&str> {
     value.and_then(Value::as_str)
 }
 
-/// Whether pods of a new version are on their way after this.
+/// Whether pods of a new version are on their way after this. A new app's first pods are none: that it was made has been
+/// told, and a flood of new apps is one event for each of them.
 #[must_use]
 pub fn rolls(found: &[Found]) -> bool {
-    found.iter().any(|found| matches!(found, Found::Applied(change) if change.is_of_new_template()))
+    let is_rollout = |change: &Change| change.before.is_some() && change.is_of_new_template();
+    found.iter().any(|found| matches!(found, Found::Applied(change) if is_rollout(change)))
 }
 
 /// The news in a platform change that reaches an app, if it replaces the pods.

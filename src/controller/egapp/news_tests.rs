@@ -107,7 +107,7 @@ fn what_was_done_to_the_deployment_is_told() {
 #[test]
 fn only_a_new_wish_for_the_pods_makes_a_rollout() {
     let (one, two, new) = (facts(1, "web:1"), facts(2, "web:1"), facts(1, "web:2"));
-    assert!(rolls(&applied(None, one.clone(), None)));
+    assert!(!rolls(&applied(None, one.clone(), None)), "a new app, which is told as Created");
     assert!(rolls(&applied(Some(one.clone()), new.clone(), None)));
     assert!(!rolls(&applied(Some(one.clone()), two, None)), "a scale");
     assert!(!rolls(&applied(Some(new), one.clone(), Some("spec.template"))), "a repair");
