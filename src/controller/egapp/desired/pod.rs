@@ -19,7 +19,7 @@ const TOPOLOGY_KEYS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/
 
 /// The template of a workload's pods.
 pub(super) fn pod_template(workload: &Workload<'_>) -> PodTemplateSpec {
-    let restarted_at = workload.spec.restarted_at.clone();
+    let restarted_at = workload.restarted_at.clone();
     PodTemplateSpec {
         metadata: Some(ObjectMeta {
             labels: Some(labels::labels(workload)),
@@ -72,6 +72,8 @@ fn spread(workload: &Workload<'_>) -> Vec<TopologySpreadConstraint> {
             topology_key: key.to_owned(),
             when_unsatisfiable: "ScheduleAnyway".to_owned(),
             label_selector: Some(selector.clone()),
+            // Pods of the former template would count as well, and leave the new ones together when they go.
+            match_label_keys: Some(vec![names::TEMPLATE_HASH.to_owned()]),
             ..TopologySpreadConstraint::default()
         })
         .into()
