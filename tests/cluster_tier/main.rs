@@ -18,6 +18,8 @@ mod deletion;
 mod drift;
 mod leaves;
 mod lifecycle;
+mod overrides;
+mod ownership;
 mod repair;
 mod samples;
 mod status;

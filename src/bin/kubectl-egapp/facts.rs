@@ -270,6 +270,7 @@ fn obstacles(app: &EGApp, observed: &Observed) -> Vec<String> {
         all.push("nothing moves without a person".to_owned());
     }
     all.extend(taken.into_iter().flatten().skip(usize::from(is_told)));
+    all.extend(condition(app, ConditionType::Overridden).map(|(_, text)| text));
     all
 }
 

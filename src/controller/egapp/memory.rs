@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::contest::Contest;
+use super::deviation::Deviation;
 use super::ensure::Override;
 use super::error::Error;
 use super::observe::Observed;
@@ -79,6 +80,8 @@ pub struct ChildMemory {
     pub contest: Option<Contest>,
     /// An apply that did not stick.
     pub overridden: Option<Override>,
+    /// What admission makes of the child, and the app can live with.
+    pub borne: Vec<Deviation>,
     /// Digest of the state that was repaired.
     pub repaired: Option<u64>,
     /// How often a repair missed an object that somebody else was changing.
@@ -168,6 +171,14 @@ impl Memory {
         self.children().into_iter().zip(observed.digests()).any(is_gone)
     }
 
+    /// What admission makes of the children, and the app can live with; `None` where that has not been looked at.
+    #[must_use]
+    pub fn overrides(&self) -> Option<Vec<&str>> {
+        self.in_sync.as_ref()?;
+        let all = self.children().into_iter().flat_map(|child| child.borne.iter());
+        Some(all.map(Deviation::sentence).collect())
+    }
+
     /// In the order of [`Observed::digests`].
     fn children(&self) -> [&ChildMemory; 4] {
         [&self.deployment, &self.service, &self.disruption_budget, &self.autoscaler]
@@ -207,11 +218,12 @@ impl Memory {
 
 impl ChildMemory {
     fn is_empty(&self) -> bool {
-        let Self { in_sync, failure, contest, overridden, repaired, moved } = self;
+        let Self { in_sync, failure, contest, overridden, borne, repaired, moved } = self;
         in_sync.is_none()
             && failure.is_empty()
             && contest.is_none()
             && overridden.is_none()
+            && borne.is_empty()
             && repaired.is_none()
             && *moved == 0
     }

@@ -3,10 +3,12 @@
 
 pub mod apply;
 pub mod change;
+pub mod claim;
 pub mod cluster;
 pub mod contest;
 pub mod context;
 pub mod desired;
+pub mod deviation;
 pub mod ensure;
 pub mod error;
 pub mod formers;

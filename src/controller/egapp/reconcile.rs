@@ -13,7 +13,7 @@ use super::change::{Author, Subject};
 use super::cluster::AppEntry;
 use super::context::Context;
 use super::desired::{Children, desired};
-use super::ensure::{Failed, Found};
+use super::ensure::{Ensure, Failed, Found};
 use super::error::{Disposition, Error};
 use super::memory::{InSync, Memory};
 use super::news;
@@ -26,7 +26,7 @@ use super::validate::{SpecError, Workload, validate};
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
 use crate::platform::Platform;
-use egapp_api::v1alpha1::EGApp;
+use egapp_api::v1alpha1::{ConditionType, EGApp};
 
 /// What became of a pass.
 #[derive(Debug, Default)]
@@ -65,6 +65,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
         None => Outcome::InSync,
     };
     let mut verdict = status(app, advance.made_of.as_ref(), &observed, outcome, Timestamp::now());
+    verdict.tell_overrides(app, memory.overrides(), Timestamp::now());
     advance.pass.requeue = earliest(advance.pass.requeue, verdict.changes_in);
     let is_early = advance.hindrance.is_some_and(|hindrance| hindrance.is_too_soon_to_tell);
     let subject = Subject { app, observed: &observed, revision: advance.revision };
@@ -223,7 +224,10 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     }
     memory.failure.clear();
     subject.mark(&mut children, author, memory);
-    let applied = apply(&ctx.cluster, key, (children, now.scaling.autoscaler), &observed, memory).await;
+    let told = app.status.as_ref().and_then(|status| status.condition(ConditionType::Overridden));
+    let told = told.map_or("", |condition| condition.message.as_str());
+    let child = Ensure { cluster: &ctx.cluster, key, told };
+    let applied = apply(child, (children, now.scaling.autoscaler), &observed, memory).await;
     memory.in_sync = applied.is_in_sync().then_some(now);
     memory.edit = memory.edit.filter(|_| memory.in_sync.is_none());
     memory.is_rolling |= news::rolls(&applied.0);

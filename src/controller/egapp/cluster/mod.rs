@@ -37,6 +37,7 @@ pub use apps::{AppEntry, AppView, Undecodable};
 pub use autoscalers::{Aim, Autoscalers, Target};
 pub use children::{ChildKind, Controller, Details, Live, View};
 pub use kinds::DeploymentState;
+pub use managers::Lost;
 pub use pod_view::PodView;
 pub use pods::PodIndex;
 pub use trouble::{Trouble, TroubleKind};
