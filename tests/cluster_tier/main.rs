@@ -12,6 +12,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod budgets;
 mod children;
 mod conflicts;
 mod deletion;

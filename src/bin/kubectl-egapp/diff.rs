@@ -86,7 +86,11 @@ impl Comparison<'_> {
         let observed = self.cluster.observed(&app).await?;
         let scaling =
             if live.is_some() { Scaling::of(&app.spec, &observed) } else { core::scaling_of_new(&app) };
-        for (child, taken) in core::children(&app, platform, scaling)?.into_iter().zip(taken(&observed)) {
+        let mut children = core::children(&app, platform, scaling)?;
+        if !observed.budgeted_by.is_empty() {
+            core::step_back(&mut children);
+        }
+        for (child, taken) in children.into_iter().zip(taken(&observed)) {
             match taken.filter(|_| child.wanted.is_some()) {
                 Some(taken) => output::note(&format!(
                     "{taken}: the operator leaves it alone, and EGApp {} is not Ready while it is there",

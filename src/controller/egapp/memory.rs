@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::budget::OtherBudget;
 use super::contest::Contest;
 use super::deviation::Deviation;
 use super::ensure::Override;
@@ -38,6 +39,8 @@ pub struct Memory {
     pub change: ChangeMemory,
     /// Digest of the pod template that its Deployment had last.
     pub template: Option<u64>,
+    /// Another PodDisruptionBudget over the app's pods.
+    pub other_budget: OtherBudget,
     /// Since when a moving status waits to be written.
     pub moving_since: Option<Instant>,
     /// When a failure was told last, if the app is not settled since.
@@ -57,6 +60,8 @@ pub struct InSync {
     pub revision: u64,
     /// Who decides on the replicas.
     pub scaling: Scaling,
+    /// Whether the app's own PodDisruptionBudget steps back.
+    pub steps_back: bool,
 }
 
 /// The memory of the platform change to one revision.
@@ -196,6 +201,7 @@ impl Memory {
             edit,
             change,
             template,
+            other_budget,
             moving_since,
             news_told,
             is_rolling,
@@ -209,6 +215,7 @@ impl Memory {
             && !change.had_turn
             && !change.was_well
             && template.is_none()
+            && *other_budget == OtherBudget::Absent
             && moving_since.is_none()
             && news_told.is_none()
             && !is_rolling

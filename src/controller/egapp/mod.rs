@@ -2,6 +2,7 @@
 //! watches in, passes out; what a pass does stands in [`reconcile`].
 
 pub mod apply;
+pub mod budget;
 pub mod change;
 pub mod claim;
 pub mod cluster;

@@ -65,6 +65,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
         None => Outcome::InSync,
     };
     let mut verdict = status(app, advance.made_of.as_ref(), &observed, outcome, Timestamp::now());
+    advance.pass.requeue = earliest(advance.pass.requeue, memory.other_budget.left(Instant::now()));
     verdict.tell_overrides(app, memory.overrides(), Timestamp::now());
     advance.pass.requeue = earliest(advance.pass.requeue, verdict.changes_in);
     let is_early = advance.hindrance.is_some_and(|hindrance| hindrance.is_too_soon_to_tell);
@@ -150,10 +151,14 @@ struct Wanted<'a> {
 fn wanted<'a>(app: &'a EGApp, platform: &'a Platform, observed: &Observed, memory: &Memory) -> Wanted<'a> {
     let (workload, scaling) = (validate(app, platform), Scaling::of(&app.spec, observed));
     let (generation, revision) = (app.metadata.generation.unwrap_or(0), platform.revision());
-    let now = InSync { generation, revision, scaling };
+    let steps_back = memory.other_budget.is_in_the_way();
+    let now = InSync { generation, revision, scaling, steps_back };
     let is_at_rest = app.spec.suspend || memory.is_in_sync(&now, observed);
     let mapped = workload.as_ref().ok().filter(|_| !is_at_rest);
-    let children = mapped.map(|workload| desired(workload, scaling.replicas));
+    let mut children = mapped.map(|workload| desired(workload, scaling.replicas));
+    if let (Some(children), true) = (&mut children, steps_back) {
+        children.disruption_budget = None;
+    }
     Wanted { workload, now, children }
 }
 
@@ -196,6 +201,7 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     memory.enter(revision);
     let uid = app.metadata.uid.as_deref().unwrap_or_default();
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
+    memory.other_budget = memory.other_budget.next(&observed.budgeted_by, Instant::now());
     let subject = Subject { app, observed: &observed, revision };
     let mut wish = wanted(app, &platform, &observed, memory);
     let (author, former) = whose(ctx, key, subject, &wish, memory);

@@ -236,6 +236,22 @@ impl<S> Details<S> {
         serde_json::from_str(&self.comparable).ok().and_then(|Object { spec }| spec.replicas)
     }
 
+    /// The labels of the pods that a Deployment makes. Read anew each time, too.
+    #[must_use]
+    pub fn pod_labels(&self) -> BTreeMap<String, String> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Level {
+            spec: Option<Box<Level>>,
+            template: Option<Box<Level>>,
+            metadata: Option<Box<Level>>,
+            labels: BTreeMap<String, String>,
+        }
+        let object = serde_json::from_str::<Level>(&self.comparable).ok();
+        let template = object.and_then(|object| object.spec?.template?.metadata);
+        template.map(|metadata| metadata.labels).unwrap_or_default()
+    }
+
     /// The fields that may be compared with desired ones.
     #[must_use]
     pub fn comparable(&self) -> Value {
@@ -283,7 +299,7 @@ fn hexadecimal(text: &str) -> Option<u64> {
     u64::from_str_radix(text, 16).ok()
 }
 
-fn controller_of(metadata: &ObjectMeta) -> Option<Controller> {
+pub(super) fn controller_of(metadata: &ObjectMeta) -> Option<Controller> {
     let owner = metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))?;
     let group = owner.api_version.split('/').next();
     let is_egapp = owner.kind == EGApp::kind(&()) && group == Some(&*EGApp::group(&()));

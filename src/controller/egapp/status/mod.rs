@@ -117,7 +117,8 @@ pub fn status(
     let desired = scaling.desired(observed);
     let rollout = Rollout::of(observed, name, desired);
     let is_in_vain = app.spec.autoscaling.is_some() && scaling.autoscaler == OwnAutoscaler::Unwanted;
-    let scaled = Scaled { desired, by: scaling.decider(name, observed), is_in_vain };
+    let by = scaling.decider(name, observed);
+    let scaled = Scaled { desired, by, is_in_vain, budgets: &observed.budgeted_by };
     let summary = summarize((app, &scaled), outcome, &rollout, made_of, now);
     let previous = app.status.as_ref();
     let listed = observed.pods.iter().take(MAX_LISTED_PODS).map(ToString::to_string).collect();
