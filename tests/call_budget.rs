@@ -12,6 +12,7 @@ use cluster::{AuditEvents, AuditMark, Cluster};
 use serde_json::{Value, json};
 use support::app::with_image;
 use support::operator::{event_requests, install, requests_when_quiet, user};
+use support::policy::{mirroring, until_image_is};
 use support::{App, Operator, eventually, full_with_crd, holds};
 
 #[tokio::test]
@@ -50,6 +51,7 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
     drift_twice(&app, &mut told).await;
     an_autoscaler_and_none(&app, &mut told).await;
 
+    an_app_whose_image_a_policy_rewrites(&cluster).await;
     let mark = cluster.audit_mark().unwrap();
     tokio::time::sleep(Duration::from_mins(1)).await;
     assert_none(
@@ -84,6 +86,19 @@ async fn every_phase_of_an_app_stays_within_its_budget_and_uses_the_granted_righ
     assert_role_is_what_was_used(&cluster).await;
     the_history_is_written_once_and_read_by_each_leader(&cluster).await;
     operator.stop().await;
+}
+
+/// It is there for all that follows, and gets no request by that.
+async fn an_app_whose_image_a_policy_rewrites(cluster: &Cluster) {
+    let app = App::named(cluster, "mirrored").await;
+    cluster.apply(&mirroring(&app.namespace)).await.unwrap();
+    until_image_is(&app, "mirror.example.com/x:1").await;
+    let mark = cluster.audit_mark().unwrap();
+    app.apply(&with_image(1)).await;
+    app.wait_ready().await;
+    app.told(&["Created", "Overridden"]).await;
+    let made = requests_when_quiet(cluster, mark).await;
+    assert_requests(&made, &["deployments", "services"], QUICK, "create under a policy");
 }
 
 /// prod has a PodDisruptionBudget, which dev has not.

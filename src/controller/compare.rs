@@ -28,50 +28,71 @@ pub fn list_keys(field: &str) -> &'static [&'static str] {
 const IS_STORED_AS_FALSE: [&str; 4] =
     ["allowPrivilegeEscalation", "automountServiceAccountToken", "enableServiceLinks", "privileged"];
 
+/// A field that the live object lacks or has otherwise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Where it is, for people: `spec.containers[app].image`.
+    pub path: String,
+    /// What is wanted there.
+    pub wanted: Value,
+    /// What is there; null where nothing is.
+    pub found: Value,
+}
+
 /// Path of the first field of `desired` that `live` lacks or has otherwise; `None` where it has them all.
 #[must_use]
 pub fn first_difference(desired: &Value, live: &Value) -> Option<String> {
-    differences(desired, live).into_iter().next()
+    differences(desired, live).into_iter().next().map(|difference| difference.path)
 }
 
-/// Paths of all fields of `desired` that `live` lacks or has otherwise.
+/// All fields of `desired` that `live` lacks or has otherwise.
 #[must_use]
-pub fn differences(desired: &Value, live: &Value) -> Vec<String> {
-    let mut paths = below(desired, live, "");
-    for path in &mut paths {
+pub fn differences(desired: &Value, live: &Value) -> Vec<Difference> {
+    let mut all = below(desired, live, "");
+    for Difference { path, .. } in &mut all {
         if path.starts_with('.') {
             path.remove(0);
         }
     }
-    paths
+    all
 }
 
-/// Paths of the differences below a field of that name. They are put together on the way back from the differences:
-/// where there are none, as nearly always, nothing is allocated.
-fn below(desired: &Value, live: &Value, field: &str) -> Vec<String> {
+/// The differences below a field of that name. Their paths are put together on the way back from them: where there are
+/// none, as nearly always, nothing is allocated.
+fn below(desired: &Value, live: &Value, field: &str) -> Vec<Difference> {
     match (desired, live) {
         (Value::Object(desired), Value::Object(live)) => in_object(desired, live, field),
         (Value::Array(desired), Value::Array(live)) => in_list(desired, live, field),
-        (desired, live) => here(desired != live),
+        (wanted, found) if wanted == found => Vec::new(),
+        (wanted, found) => here(wanted, Some(found)),
     }
 }
 
-/// The place itself, if it differs.
-fn here(differs: bool) -> Vec<String> {
-    if differs { vec![String::new()] } else { Vec::new() }
+/// The place itself differs.
+fn here(wanted: &Value, found: Option<&Value>) -> Vec<Difference> {
+    let found = found.cloned().unwrap_or_default();
+    vec![Difference { path: String::new(), wanted: wanted.clone(), found }]
 }
 
-fn in_object(desired: &Map<String, Value>, live: &Map<String, Value>, field: &str) -> Vec<String> {
+fn under(step: &str, inner: Vec<Difference>) -> impl Iterator<Item = Difference> + use<'_> {
+    inner.into_iter().map(move |inner| Difference { path: format!("{step}{}", inner.path), ..inner })
+}
+
+fn in_object(desired: &Map<String, Value>, live: &Map<String, Value>, field: &str) -> Vec<Difference> {
     let holds_quantities = matches!(field, "limits" | "requests");
-    let each = desired.iter().flat_map(|(name, wanted)| {
+    let mut all = Vec::new();
+    for (name, wanted) in desired {
         let inner = match live.get(name) {
-            Some(found) if holds_quantities && is_same_amount(wanted, found) => Vec::new(),
+            Some(found) if holds_quantities && is_same_amount(wanted, found) => continue,
             Some(found) => below(wanted, found, name),
-            None => here(!is_zero(wanted) || IS_STORED_AS_FALSE.contains(&name.as_str())),
+            None if is_zero(wanted) && !IS_STORED_AS_FALSE.contains(&name.as_str()) => continue,
+            None => here(wanted, None),
         };
-        inner.into_iter().map(move |inner| format!(".{name}{inner}"))
-    });
-    each.collect()
+        if !inner.is_empty() {
+            all.extend(under(&format!(".{name}"), inner));
+        }
+    }
+    all
 }
 
 fn is_same_amount(desired: &Value, live: &Value) -> bool {
@@ -81,34 +102,40 @@ fn is_same_amount(desired: &Value, live: &Value) -> bool {
     }
 }
 
-fn in_list(desired: &[Value], live: &[Value], field: &str) -> Vec<String> {
+fn in_list(desired: &[Value], live: &[Value], field: &str) -> Vec<Difference> {
     let keys = list_keys(field);
     if keys.is_empty() {
         return in_whole_list(desired, live);
     }
-    let mut previous = None;
-    let each = desired.iter().flat_map(|wanted| {
+    let (mut previous, mut all) = (None, Vec::new());
+    for wanted in desired {
         let at = live.iter().position(|entry| has_same_keys(wanted, entry, keys));
         // The order of variables decides what `$(NAME)` sees.
         let is_out_of_order = field == "env" && at < previous;
         previous = at;
         let inner = match at.and_then(|at| live.get(at)) {
             Some(found) if !is_out_of_order => below(wanted, found, ""),
-            _ => here(true),
+            found => here(wanted, found),
         };
-        inner.into_iter().map(move |inner| format!("[{}]{inner}", title(wanted, keys)))
-    });
-    each.collect()
+        if !inner.is_empty() {
+            all.extend(under(&format!("[{}]", title(wanted, keys)), inner));
+        }
+    }
+    all
 }
 
-fn in_whole_list(desired: &[Value], live: &[Value]) -> Vec<String> {
+fn in_whole_list(desired: &[Value], live: &[Value]) -> Vec<Difference> {
     if desired.len() != live.len() {
-        return here(true);
+        return here(&Value::from(desired), Some(&Value::from(live)));
     }
-    let each = desired.iter().zip(live).enumerate().flat_map(|(position, (wanted, found))| {
-        below(wanted, found, "").into_iter().map(move |inner| format!("[{position}]{inner}"))
-    });
-    each.collect()
+    let mut all = Vec::new();
+    for (position, (wanted, found)) in desired.iter().zip(live).enumerate() {
+        let inner = below(wanted, found, "");
+        if !inner.is_empty() {
+            all.extend(under(&format!("[{position}]"), inner));
+        }
+    }
+    all
 }
 
 /// Whether two entries of a keyed list are the same entry. An absent protocol is TCP.

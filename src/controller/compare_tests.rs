@@ -39,7 +39,10 @@ fn a_missing_or_other_value_is_named_by_its_path() {
 fn all_differences_are_named() {
     let wanted = json!({ "replicas": 1, "template": { "containers": [{ "name": "app", "image": "good", "tty": false }] } });
     let live = json!({ "replicas": 5, "template": { "containers": [{ "name": "app", "image": "evil" }] } });
-    assert_eq!(differences(&wanted, &live), ["replicas", "template.containers[app].image"]);
+    let found = differences(&wanted, &live);
+    let paths: Vec<_> = found.iter().map(|difference| difference.path.as_str()).collect();
+    assert_eq!(paths, ["replicas", "template.containers[app].image"]);
+    assert_eq!((&found[1].wanted, &found[1].found), (&json!("good"), &json!("evil")));
     assert!(differences(&wanted, &wanted).is_empty());
 }
 

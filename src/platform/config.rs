@@ -277,7 +277,8 @@ pub struct EnvironmentPolicy {
     /// Spreads the pods over zones, then over nodes, where that is possible: the pods' topology spread constraints.
     pub spread: bool,
 
-    /// Makes a `PodDisruptionBudget`, so that drains of nodes take one pod at a time.
+    /// Makes a `PodDisruptionBudget`, so that drains of nodes take one pod at a time. None is made beside one of somebody
+    /// else's over the same pods.
     pub pod_disruption_budget: bool,
 
     /// Seconds that a pod goes on serving after its end was decided, while load balancers learn of it: a preStop hook

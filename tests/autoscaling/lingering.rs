@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::app::{condition, reason};
-use crate::support::policy::{refusing, rewriting, until_history_limit_is, until_refused};
+use crate::support::policy::{refusing, until_history_limit_is, until_refused, weakening};
 use crate::support::{App, eventually, holds};
 use crate::{Counts, bounded, cluster, ready_with, small, until_autoscalers};
 
@@ -103,7 +103,7 @@ async fn its_bounds_follow_also_where_the_deployment_is_never_as_it_should_be() 
     let cluster = cluster().await;
     let app = App::ready(cluster, "web", &bounded(1, 3, 5)).await;
     until_autoscalers(&app, &["web"]).await;
-    cluster.apply(&rewriting(&app.namespace)).await.unwrap();
+    cluster.apply(&weakening(&app.namespace)).await.unwrap();
     until_history_limit_is(&app, "1").await;
     app.patch(&json!({ "spec": {
         "image": "registry.example.com/team/web:2", "autoscaling": { "minReplicas": 4, "maxReplicas": 9 },

@@ -1,14 +1,10 @@
 //! Objects that are not the app's are never touched, and the app says what stands in its way.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::cluster;
 use crate::support::App;
 use crate::support::app::{condition, reason, with_image};
-use crate::support::operator::user;
-use crate::support::policy::{rewriting, until_history_limit_is};
 
 #[tokio::test]
 async fn a_foreign_deployment_of_the_name_is_never_touched_and_the_app_goes_on_when_it_is_gone() {
@@ -51,28 +47,5 @@ async fn a_quota_is_told_in_the_servers_words_and_ends_by_itself() {
     let message = condition(&blocked, "Ready")["message"].as_str().unwrap();
     assert!(message.contains("exceeded quota: none"), "{message}");
     app.kubectl(&["delete", "quota", "none"]).await;
-    app.wait_ready().await;
-}
-
-#[tokio::test]
-async fn a_policy_that_rewrites_our_field_is_told_and_not_fought() {
-    let cluster = cluster().await;
-    let app = App::named(cluster, "web").await;
-    cluster.apply(&rewriting(&app.namespace)).await.unwrap();
-    until_history_limit_is(&app, "1").await;
-    app.apply(&with_image(1)).await;
-    let told = app.until("it is told", |app| reason(app) == "Overridden").await;
-    let message = condition(&told, "Ready")["message"].as_str().unwrap();
-    assert!(message.contains("spec.revisionHistoryLimit"), "{message}");
-
-    let mark = cluster.audit_mark().unwrap();
-    app.kubectl(&["annotate", "deployment", "web", "team.example.com/poke=1"]).await;
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    let writes = cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace).writes();
-    assert_eq!(writes.clone().resource("deployments").count(), 0, "{writes:#?}");
-
-    cluster.kubectl(["delete", "mutatingadmissionpolicybinding", &app.namespace]).await.unwrap();
-    until_history_limit_is(&app, "10").await;
-    app.patch(&json!({ "spec": { "replicaCount": 2 } })).await;
     app.wait_ready().await;
 }

@@ -12,12 +12,15 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod budgets;
 mod children;
 mod conflicts;
 mod deletion;
 mod drift;
 mod leaves;
 mod lifecycle;
+mod overrides;
+mod ownership;
 mod repair;
 mod samples;
 mod spread;

@@ -124,7 +124,7 @@ async fn an_app_that_once_said_more_is_as_one_that_never_did() {
 }
 
 /// What an object says, without what differs from one to the next.
-async fn said(app: &App<'_>, kind: &str) -> Value {
+pub(crate) async fn said(app: &App<'_>, kind: &str) -> Value {
     let mut object = object(app, kind).await;
     object["metadata"]["ownerReferences"] = Value::Null;
     for digest in ["applied-digest", "applied-template"] {

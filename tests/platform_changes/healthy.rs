@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::record::{Progress, Record};
 use crate::support::mount::Mount;
 use crate::support::operator::{requests, requests_when_quiet};
+use crate::support::policy::{mirroring, until_image_is};
 use crate::support::{App, eventually, holds};
 use crate::{apps_in_each_environment, installed, manager, platform, told, until_told};
 
@@ -187,5 +188,21 @@ async fn an_app_that_is_scaled_while_it_waits_gets_the_change_in_its_turn() {
     })
     .await;
     until_told(&cluster, "PlatformChangeComplete").await;
+    operator.stop().await;
+}
+
+#[tokio::test]
+async fn a_policy_that_rewrites_images_halts_no_change() {
+    let cluster = installed().await;
+    let mount = Mount::new(&with_memory("256Mi"));
+    let operator = manager(&cluster, "manager", &mount).await;
+    let any = apps_in_each_environment(&cluster, 1).await;
+    cluster.apply(&mirroring(&any.namespace)).await.unwrap();
+    until_image_is(&any, "mirror.example.com/x:1").await;
+    mount.put(&with_memory("512Mi"));
+    until_told(&cluster, "PlatformChangeComplete").await;
+    assert!(told(&cluster).await.iter().all(|(reason, _)| reason != "PlatformChangeHalted"));
+    any.kubectl(&["wait", "egapps", "--all", "--for=condition=Overridden", "--timeout=60s"]).await;
+    any.kubectl(&["wait", "egapps", "--all", "--for=condition=Ready", "--timeout=60s"]).await;
     operator.stop().await;
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::support::App;
 use crate::support::app::with_image;
 use crate::support::operator::requests_when_quiet;
+use crate::support::policy::{mirroring, until_image_is};
 use crate::{EGAPPS, alone, cluster, manifest, run, through_kubectl, with_rights};
 
 #[tokio::test]
@@ -173,4 +174,26 @@ async fn what_kubectl_prints_of_apps_can_be_compared() {
     let ran =
         through_kubectl(&app, &["diff", "-f", "-"], &list.replace("replicaCount: 2", "replicaCount: 3"));
     assert_eq!((ran.code, ran.stdout.matches("+  replicaCount: 3").count()), (1, 1), "{}", ran.stdout);
+}
+
+#[tokio::test]
+async fn what_a_policy_rewrites_is_no_difference_for_whoever_asks() {
+    let cluster = cluster().await;
+    let app = App::named(cluster, "web").await;
+    cluster.apply(&mirroring(&app.namespace)).await.unwrap();
+    until_image_is(&app, "mirror.example.com/x:1").await;
+    let spec = with_image(1);
+    app.apply(&spec).await;
+    app.wait_ready().await;
+    app.kubectl(&["wait", "egapp/web", "--for=condition=Overridden", "--timeout=60s"]).await;
+    let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &spec));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+
+    let rights = [("get,list,watch,create,patch", EGAPPS), ("get,list", "deployments.apps,services")];
+    let kubeconfig = with_rights(&app, &rights).await;
+    let mut command = alone();
+    command.env("KUBECONFIG", &kubeconfig).args(["diff", "-f", "-", "-n", &app.namespace]);
+    let ran = run(&mut command, &manifest(&app, &spec));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("note: the Deployment stays as admission makes it"), "{}", ran.stderr);
 }

@@ -41,6 +41,14 @@ async fn an_app_is_explained_in_words_and_for_machines() {
     app.apply(&spec).await;
     app.kubectl(&["autoscale", "deployment", "web", "--name=theirs", "--min=2", "--max=3"]).await;
     app.until("it is suspended", |app| reason(app) == "Suspended").await;
+    app.kubectl(&[
+        "create",
+        "pdb",
+        "others",
+        "--selector=app.kubernetes.io/name in (web)",
+        "--max-unavailable=1",
+    ])
+    .await;
     let measures_nothing = ["wait", "hpa/theirs", "--for=condition=ScalingActive=false", "--timeout=60s"];
     app.kubectl(&measures_nothing).await;
     let ran = through_kubectl(&app, &["explain", "web", "-o", "json"], "");
@@ -50,6 +58,8 @@ async fn an_app_is_explained_in_words_and_for_machines() {
     let why = "HorizontalPodAutoscaler theirs does not scale: FailedGetResourceMetric: ";
     assert!(obstacles.contains(why), "{obstacles}");
     let facts = explanation["facts"].as_array().unwrap();
+    let policy = facts.iter().find(|fact| fact["topic"] == "policy").unwrap().to_string();
+    assert!(policy.contains("PodDisruptionBudget others selects its pods as well"), "{policy}");
     let replicas = facts.iter().find(|fact| fact["topic"] == "replicas").unwrap().to_string();
     assert!(
         replicas.contains("HorizontalPodAutoscaler theirs, which the EGApp does not ask for"),

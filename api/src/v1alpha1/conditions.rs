@@ -45,6 +45,8 @@ words! {
         Progressing,
         /// No progress without a person. Present only while it is true (kstatus convention).
         Stalled,
+        /// Admission changes fields of what is applied that an app can do without. Present only while it is true.
+        Overridden,
     }
 }
 
@@ -99,7 +101,7 @@ words! {
         ProbeFailing,
         /// `spec.suspend` is set: the operator only watches.
         Suspended,
-        /// The cluster changed what the operator applied, in the very same request.
+        /// Somebody changes what the operator applies, in the very same request or again and again afterwards.
         Overridden,
         /// A request failed in a way that may pass; it is repeated with growing pauses.
         Retrying,

@@ -24,7 +24,8 @@ pub struct EGAppStatus {
 
     /// State of the app, one condition for each aspect: `Ready` (the summary: this generation runs
     /// completely), `Available` (enough replicas serve), `Progressing` (a rollout is under way) and, only
-    /// while nothing moves on without a person, `Stalled`.
+    /// while nothing moves on without a person, `Stalled`, and, only while admission changes what an app can do
+    /// without, `Overridden`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,

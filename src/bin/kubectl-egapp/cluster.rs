@@ -95,7 +95,13 @@ impl Cluster {
         let (key, caches) = (ObjectKey::of(&app.metadata), Caches::default());
         self.look::<Deployment>(&key, &caches).await?;
         self.look::<Service>(&key, &caches).await?;
-        self.look::<PodDisruptionBudget>(&key, &caches).await?;
+        let api = Api::<View<PodDisruptionBudget>>::namespaced(self.client.clone(), key.namespace());
+        for view in
+            seen(api.list(&ListParams::default()).await, "PodDisruptionBudgets")?.into_iter().flatten()
+        {
+            caches.budgets.handle(Event::Apply(view.selection()));
+            caches.disruption_budgets.handle(Event::Apply(Live::from(view)));
+        }
         let api = Api::<View<HorizontalPodAutoscaler>>::namespaced(self.client.clone(), key.namespace());
         for view in
             seen(api.list(&ListParams::default()).await, "HorizontalPodAutoscalers")?.into_iter().flatten()

@@ -60,6 +60,14 @@ pub(crate) fn children(
     ])
 }
 
+/// Takes out the PodDisruptionBudget, which is not made beside another one over the same pods.
+pub(crate) fn step_back(children: &mut [Child]) {
+    let kind = PodDisruptionBudget::kind(&());
+    for child in children.iter_mut().filter(|child| child.resource.kind == kind) {
+        child.wanted = None;
+    }
+}
+
 fn child<K: Resource<DynamicType = ()> + Serialize>(wanted: Option<Box<K>>) -> Child {
     Child { resource: ApiResource::erase::<K>(&()), wanted: wanted.map(|wanted| json!(wanted)) }
 }

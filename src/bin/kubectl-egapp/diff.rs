@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use egapp_api::v1alpha1::EGApp;
+use egapp_api::v1alpha1::{ConditionType, EGApp};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::core::ApiResource;
-use pe_app::controller::compare::{first_difference, is_zero};
+use pe_app::controller::compare::{differences, is_zero};
+use pe_app::controller::egapp::deviation::Deviation;
 use pe_app::controller::egapp::names;
 use pe_app::controller::egapp::observe::Observed;
 use pe_app::controller::egapp::replicas::Scaling;
@@ -86,7 +87,10 @@ impl Comparison<'_> {
         let observed = self.cluster.observed(&app).await?;
         let scaling =
             if live.is_some() { Scaling::of(&app.spec, &observed) } else { core::scaling_of_new(&app) };
-        let children = core::children(&app, platform, scaling, observed.restarted_at())?;
+        let mut children = core::children(&app, platform, scaling, observed.restarted_at())?;
+        if !observed.budgeted_by.is_empty() {
+            core::step_back(&mut children);
+        }
         for (child, taken) in children.into_iter().zip(taken(&observed)) {
             match taken.filter(|_| child.wanted.is_some()) {
                 Some(taken) => output::note(&format!(
@@ -138,7 +142,10 @@ impl Comparison<'_> {
             return Ok(());
         };
         let merged = match (wanted, &live) {
-            (Some(wanted), live) => Some(self.apply_child(&resource, wanted, live.as_ref(), observed).await?),
+            (Some(mut wanted), live) => match self.apply_child(&resource, &mut wanted, observed).await? {
+                Some(merged) => Some(merged),
+                None => Some(expected(live.as_ref(), wanted, app)),
+            },
             (None, Some(live)) if !is_controlled_by(live, app) => return Ok(()),
             (None, _) => None,
         };
@@ -146,33 +153,32 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// The child as the operator would leave it.
+    /// The child as the operator would leave it; `None`, with a note, where that may not be asked.
     async fn apply_child(
         &self,
         resource: &ApiResource,
-        mut wanted: Value,
-        live: Option<&Value>,
+        wanted: &mut Value,
         observed: &Observed,
-    ) -> Result<Value, Error> {
+    ) -> Result<Option<Value>, Error> {
         if resource.kind == "Deployment" {
             // The operator hands replicas over before it drops them; a dry run cannot.
             let details = observed.deployment.live.as_ref().and_then(|live| live.details.as_ref());
             let replicas =
                 details.filter(|details| details.owns_replicas).and_then(|details| details.replicas());
             if let (Some(replicas), None) = (replicas, wanted.pointer("/spec/replicas")) {
-                overlay(&mut wanted, &json!({ "spec": { "replicas": replicas } }));
+                overlay(wanted, &json!({ "spec": { "replicas": replicas } }));
             }
         }
         let api: Api<DynamicObject> = self.cluster.objects(self.namespace, resource);
         let params = PatchParams { dry_run: true, ..PatchParams::apply(names::FIELD_MANAGER).force() };
-        match api.patch(self.name, &params, &Patch::Apply(&wanted)).await {
-            Ok(object) => Ok(json!(object)),
+        match api.patch(self.name, &params, &Patch::Apply(&*wanted)).await {
+            Ok(object) => Ok(Some(json!(object))),
             Err(error) if is_forbidden(&error) => {
                 let kind = &resource.kind;
                 output::note(&format!(
                     "you may not patch a {kind}: what the operator would drop from it, and what the API server would add, is not shown"
                 ));
-                Ok(expected(live, wanted))
+                Ok(None)
             }
             Err(error) => {
                 let what = format!("apply {} {}/{} in a dry run", resource.kind, self.namespace, self.name);
@@ -196,13 +202,23 @@ fn seen<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
     }
 }
 
-/// The child as it is to be expected, by what the operator compares.
-fn expected(live: Option<&Value>, mut wanted: Value) -> Value {
+/// The child as it is to be expected, by what the operator compares. What admission is known to change back stays.
+fn expected(live: Option<&Value>, mut wanted: Value, app: &EGApp) -> Value {
     core::without_bookkeeping(&mut wanted);
     let mut merged = live.cloned().unwrap_or_default();
-    if first_difference(&wanted, &merged).is_some() {
-        overlay(&mut merged, &wanted);
+    let told = app.status.as_ref().and_then(|status| status.condition(ConditionType::Overridden));
+    let told = told.map_or("", |condition| condition.message.as_str());
+    let kind = wanted.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let is_told = |difference| told.contains(Deviation::of_field(&kind, difference).sentence());
+    let differences = differences(&wanted, &merged);
+    if differences.is_empty() {
+        return merged;
     }
+    if differences.into_iter().all(is_told) {
+        output::note(&format!("the {kind} stays as admission makes it: {told}"));
+        return merged;
+    }
+    overlay(&mut merged, &wanted);
     merged
 }
 

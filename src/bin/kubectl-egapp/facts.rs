@@ -51,7 +51,7 @@ pub(crate) fn explain(app: &EGApp, platform: Option<&Platform>, observed: &Obser
                 size(app, workload, platform),
                 replicas(app, observed),
                 port(app, workload),
-                policy(workload),
+                policy(workload, observed),
                 variables(app, workload),
             ]
         }
@@ -194,11 +194,11 @@ fn port(app: &EGApp, workload: &Workload<'_>) -> Fact {
     }
 }
 
-fn policy(workload: &Workload<'_>) -> Fact {
+fn policy(workload: &Workload<'_>, observed: &Observed) -> Fact {
     let (policy, environment) = (workload.policy, workload.spec.environment);
     let yes = |flag: bool| if flag { "yes" } else { "no" };
     let amount = |amount: &_| json!(amount).to_string().trim_matches('"').to_owned();
-    let because = vec![
+    let mut because = vec![
         format!("images are pulled: {}", policy.image_pull_policy.as_str()),
         format!(
             "rollouts: maxSurge {}, maxUnavailable {}, minReadySeconds {}, progressDeadlineSeconds {}",
@@ -214,6 +214,13 @@ fn policy(workload: &Workload<'_>) -> Fact {
             policy.pre_stop_seconds
         ),
     ];
+    if !observed.budgeted_by.is_empty() {
+        let others = observed.budgeted_by.join(", ");
+        because.push(format!(
+            "PodDisruptionBudget {others} selects its pods as well: the operator makes none beside it, since no pod can be \
+             evicted that two select"
+        ));
+    }
     fact("policy", format!("{environment} (environments.{environment})"), because)
 }
 
@@ -264,6 +271,7 @@ fn obstacles(app: &EGApp, observed: &Observed) -> Vec<String> {
         .map(|(_, text)| text);
     let scales = Scaling::of(&app.spec, observed).autoscaler != OwnAutoscaler::Unwanted;
     let [deployment, service, budget, autoscaler] = taken(observed);
+    let budget = budget.filter(|_| observed.budgeted_by.is_empty());
     let taken = [deployment, service, budget, autoscaler.filter(|_| scales)];
     // The status tells of the first one.
     let is_told = not_ready.as_ref().is_some_and(|text| text.starts_with(Reason::NameConflict.as_str()));
@@ -272,6 +280,7 @@ fn obstacles(app: &EGApp, observed: &Observed) -> Vec<String> {
         all.push("nothing moves without a person".to_owned());
     }
     all.extend(taken.into_iter().flatten().skip(usize::from(is_told)));
+    all.extend(condition(app, ConditionType::Overridden).map(|(_, text)| text));
     all
 }
 

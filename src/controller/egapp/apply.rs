@@ -4,13 +4,12 @@ use futures::FutureExt;
 use futures::future::{join3, ready};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
-use super::cluster::{ChildKind, Cluster};
+use super::cluster::ChildKind;
 use super::desired::Children;
 use super::ensure::{Ensure, Found};
 use super::memory::Memory;
 use super::observe::{Observed, Ownership};
 use super::replicas::OwnAutoscaler;
-use crate::controller::key::ObjectKey;
 
 /// What came of the children, in the order of [`Observed::digests`].
 pub struct Applied(pub [Found; 4]);
@@ -30,14 +29,12 @@ impl Applied {
 /// goes first: it finds the number of replicas in nobody else's hands. When it is gone, the next pass decides who has
 /// them; one that does not go keeps them, and holds up nothing else.
 pub async fn apply(
-    cluster: &Cluster,
-    key: &ObjectKey,
+    child: Ensure<'_>,
     (children, autoscaler): (Children, OwnAutoscaler),
     observed: &Observed,
     memory: &mut Memory,
 ) -> Applied {
     let Children { deployment, service, disruption_budget, autoscaler: scaling } = children;
-    let child = Ensure { cluster, key };
     let mut scaler = Found::Unseen;
     if autoscaler == OwnAutoscaler::Unwanted {
         scaler = child.run(None, &observed.autoscaler, &mut memory.autoscaler).boxed().await;

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tracing::info;
 
 use super::apply::Applied;
-use super::cluster::{ChildKind, Cluster};
+use super::cluster::ChildKind;
 use super::contest::Contest;
 use super::desired::Children;
 use super::ensure::{Ensure, Failed, Found};
@@ -19,21 +19,18 @@ use super::memory::{ChildMemory, Memory};
 use super::observe::{Observed, Ownership, Seen};
 use super::replicas::{OwnAutoscaler, Replicas, Scaling};
 use super::wish::{digest_of, is_applied};
-use crate::controller::key::ObjectKey;
 
 /// The field that somebody else may change back.
 const REPLICAS: &str = "spec.replicas";
 
 /// Puts right the number of replicas, and what the change leaves as it is of the other children; makes anew what is gone.
 pub async fn care(
-    cluster: &Cluster,
-    key: &ObjectKey,
+    child: Ensure<'_>,
     (children, scaling): (Children, Scaling),
     observed: &Observed,
     memory: &mut Memory,
 ) -> Applied {
     let Children { deployment: _, service, disruption_budget, autoscaler } = children;
-    let child = Ensure { cluster, key };
     let autoscaler = autoscaler.filter(|_| scaling.autoscaler == OwnAutoscaler::Wanted);
     let (service, budget, scaler) = (
         keep(child, service, &observed.service, &mut memory.service).await,
@@ -65,7 +62,7 @@ async fn keep<K: ChildKind + Serialize>(
 /// The one field of the Deployment that is no matter of its pods' shape. An apply would have to name all the others, and
 /// nobody knows what they were.
 async fn scale(
-    Ensure { cluster, key }: Ensure<'_>,
+    Ensure { cluster, key, .. }: Ensure<'_>,
     wanted: Replicas,
     seen: &Seen<Deployment>,
     memory: &mut ChildMemory,

@@ -10,11 +10,12 @@ use tracing::{info, warn};
 
 use super::cluster::{ChildKind, Cluster, Live};
 use super::contest::Contest;
+use super::deviation::Deviation;
 use super::error::{Disposition, Error, RECHECK};
 use super::memory::ChildMemory;
 use super::news::Change;
 use super::observe::{Ownership, Seen};
-use super::wish::{Comparable, Wish, is_applied};
+use super::wish::{Comparable, Wish, is_applied, told};
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
 
@@ -69,6 +70,19 @@ pub struct Ensure<'a> {
     pub cluster: &'a Cluster,
     /// Name of the EGApp and of every child.
     pub key: &'a ObjectKey,
+    /// What the status says of overrides: another process knew of them.
+    pub told: &'a str,
+}
+
+/// A child that is not as it is wanted.
+struct Gap<K: ChildKind> {
+    wanted: Wish<K>,
+    comparable: Comparable,
+    live: Option<Arc<Live<K>>>,
+    /// The first field that differs.
+    field: String,
+    /// All that differs, for people.
+    all: String,
 }
 
 impl Ensure<'_> {
@@ -99,7 +113,7 @@ impl Ensure<'_> {
 
     async fn keep<K: ChildKind + Serialize>(
         self,
-        mut wanted: Wish<K>,
+        wanted: Wish<K>,
         seen: &Seen<K>,
         memory: &mut ChildMemory,
     ) -> Result<Found, Error> {
@@ -116,18 +130,39 @@ impl Ensure<'_> {
             Ownership::Ours | Ownership::Orphan => seen.live.clone(),
         };
         let comparable = wanted.comparable();
-        let change = match &live {
-            Some(live) => comparable.change(live),
-            None => Some("created".to_owned()),
+        let Some(live) = live else {
+            let gap = Gap {
+                wanted,
+                comparable,
+                live: None,
+                all: "created".to_owned(),
+                field: "created".to_owned(),
+            };
+            return self.close(gap, seen, memory).await;
         };
-        let Some(change) = change else {
-            memory.settle(wanted.digest(), seen.digest());
+        let live = self.take_back(&comparable, live, memory).await?;
+        let (borne, left): (Vec<_>, Vec<_>) =
+            comparable.deviations(&live).into_iter().partition(|deviation| self.bears(deviation, memory));
+        let Some(first) = left.first() else {
+            memory.settle(wanted.digest(), live.digest());
+            memory.borne = borne;
             return Ok(Found::InSync);
         };
-        if let Some(field) = memory.known_override(wanted.digest(), seen.digest()) {
+        if let Some(field) = memory.known_override(wanted.digest(), live.digest()) {
             return Err(Error::Overridden { kind: K::TITLE, key: self.key.clone(), field });
         }
-        let drift = memory.is_known(wanted.digest(), seen).then(|| change.clone());
+        let (field, all) = (first.path().to_owned(), told(left.iter()));
+        self.close(Gap { wanted, comparable, live: Some(live), all, field }, seen, memory).await
+    }
+
+    /// Applies what is wanted.
+    async fn close<K: ChildKind + Serialize>(
+        self,
+        Gap { mut wanted, comparable, live, all, field }: Gap<K>,
+        seen: &Seen<K>,
+        memory: &mut ChildMemory,
+    ) -> Result<Found, Error> {
+        let drift = memory.is_known(wanted.digest(), seen).then_some(field);
         let (kind, key) = (K::TITLE, self.key.clone());
         if let (Some(_), Some(field)) = (&live, &drift)
             && let Some(wait) = memory.pause(field)
@@ -139,25 +174,45 @@ impl Ensure<'_> {
         {
             self.cluster.hand_over(self.key, live, replicas).await?;
         }
-        let all = live.as_ref().map_or(change, |live| comparable.changes(live));
         let reply = self.send_until_it_fits(&mut wanted, &comparable, live, memory).await?;
-        info!(
-            namespace = self.key.namespace(),
-            name = self.key.name(),
-            kind = K::TITLE,
-            change = all,
-            "applied"
-        );
-        let Some(field) = comparable.change(&reply) else {
-            if let Some(field) = drift.clone() {
-                memory.contest = Some(Contest::after(memory.contest.take(), field, Instant::now()));
-            }
-            memory.settle(wanted.digest(), reply.digest());
-            return Ok(Found::Applied(Change::new(seen.live.as_deref(), &reply, drift.map(|_| all))));
+        info!(namespace = key.namespace(), name = key.name(), kind, change = all, "applied");
+        let left = comparable.deviations(&reply);
+        if let Some(essential) = left.iter().find(|deviation| !deviation.is_bearable()) {
+            let (desired, live, at) = (wanted.digest(), reply.digest(), Instant::now());
+            let field = essential.path().to_owned();
+            memory.overridden = Some(Override { desired, live, at, field: field.clone() });
+            return Err(Error::Overridden { kind, key, field });
+        }
+        // What admission changes back in the same request was not put right.
+        let drift = drift.filter(|field| left.iter().all(|deviation| deviation.path() != field));
+        if let Some(field) = drift.clone() {
+            memory.contest = Some(Contest::after(memory.contest.take(), field, Instant::now()));
+        }
+        memory.settle(wanted.digest(), reply.digest());
+        memory.borne = left;
+        Ok(Found::Applied(Change::new(seen.live.as_deref(), &reply, drift.map(|_| all))))
+    }
+
+    /// Whether admission is known to make this of what is applied, and the app can live with it.
+    fn bears(self, deviation: &Deviation, memory: &ChildMemory) -> bool {
+        deviation.is_bearable()
+            && (memory.borne.contains(deviation) || self.told.contains(deviation.sentence()))
+    }
+
+    /// Makes our field manager own its part of a child again where that is lost: an apply only drops what it owns.
+    async fn take_back<K: ChildKind>(
+        self,
+        comparable: &Comparable,
+        live: Arc<Live<K>>,
+        memory: &mut ChildMemory,
+    ) -> Result<Arc<Live<K>>, Error> {
+        let Some(lost) = live.details.as_ref().and_then(|details| details.lost.as_deref()) else {
+            return Ok(live);
         };
-        let (desired, live, at) = (wanted.digest(), reply.digest(), Instant::now());
-        memory.overridden = Some(Override { desired, live, at, field: field.clone() });
-        Err(Error::Overridden { kind, key, field })
+        let (namespace, name) = (self.key.namespace(), self.key.name());
+        info!(namespace, name, kind = K::TITLE, "the ownership of its fields is lost, and taken back");
+        let reply = self.patch::<K>(&live, comparable.claim(&live, lost), memory).await?;
+        Ok(Arc::new(reply))
     }
 
     /// An apply drops what we once wanted and want no more, so that a new wish is applied before anything is repaired:
@@ -175,7 +230,7 @@ impl Ensure<'_> {
             return self.send(wanted, Some(&live)).await;
         }
         let left = match self.send(wanted, Some(&live)).await {
-            Ok(reply) if comparable.removals(&reply).is_empty() => return Ok(reply),
+            Ok(reply) if unknown(comparable.removals(&reply), memory).is_empty() => return Ok(reply),
             Ok(reply) => Arc::new(reply),
             Err(error) if error.is_invalid() => live,
             Err(error) => return Err(error),
@@ -200,7 +255,7 @@ impl Ensure<'_> {
         live: Arc<Live<K>>,
         memory: &mut ChildMemory,
     ) -> Result<Arc<Live<K>>, Error> {
-        let removals = comparable.removals(&live);
+        let removals = unknown(comparable.removals(&live), memory);
         if removals.is_empty() || memory.repaired == Some(live.digest()) {
             return Ok(live);
         }
@@ -212,16 +267,29 @@ impl Ensure<'_> {
             removed = paths.join(" "),
             "repaired"
         );
+        let result = self.patch(&live, removals, memory).await;
+        if !matches!(result, Err(Error::Moved { .. })) {
+            memory.repaired = Some(live.digest());
+        }
+        result.map(Arc::new)
+    }
+
+    /// Sends a JSON Patch for the state of the live object that was looked at.
+    async fn patch<K: ChildKind>(
+        self,
+        live: &Live<K>,
+        operations: Vec<Value>,
+        memory: &mut ChildMemory,
+    ) -> Result<Live<K>, Error> {
         let test = json!({ "op": "test", "path": "/metadata/resourceVersion", "value": live.version() });
-        let operations: Vec<_> = [test].into_iter().chain(removals).collect();
+        let operations: Vec<_> = [test].into_iter().chain(operations).collect();
         let result = self.cluster.repair_child::<K>(self.key, Value::from(operations)).await;
         // The answer to a test that fails is 422.
         if result.as_ref().is_err_and(Error::is_invalid) && memory.moved < MOVES {
             memory.moved += 1;
             return Err(Error::Moved { kind: K::TITLE, key: self.key.clone() });
         }
-        memory.repaired = Some(live.digest());
-        result.map(Arc::new)
+        result
     }
 
     async fn remove<K: ChildKind>(self, seen: &Seen<K>, memory: &mut ChildMemory) -> Result<Found, Error> {
@@ -287,6 +355,13 @@ impl ChildMemory {
         let is_same = known.desired == wanted && known.live == live;
         (is_same && known.at.elapsed() < RECHECK).then(|| known.field.clone())
     }
+}
+
+/// The removals that admission has not put back before.
+fn unknown(mut removals: Vec<Value>, memory: &ChildMemory) -> Vec<Value> {
+    let is_borne = |path: &str| memory.borne.iter().any(|borne| borne.is_foreign_at(path));
+    removals.retain(|removal| !removal.get("path").and_then(Value::as_str).is_some_and(is_borne));
+    removals
 }
 
 /// A number that stays the same for as long as a repeated try would meet the same wish and the same object.

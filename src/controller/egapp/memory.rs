@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::budget::OtherBudget;
 use super::contest::Contest;
+use super::deviation::Deviation;
 use super::ensure::Override;
 use super::error::Error;
 use super::observe::Observed;
@@ -37,6 +39,8 @@ pub struct Memory {
     pub change: ChangeMemory,
     /// Digest of the pod template that its Deployment had last.
     pub template: Option<u64>,
+    /// Another PodDisruptionBudget over the app's pods.
+    pub other_budget: OtherBudget,
     /// Since when a moving status waits to be written.
     pub moving_since: Option<Instant>,
     /// When a failure was told last, if the app is not settled since.
@@ -58,6 +62,8 @@ pub struct InSync {
     pub revision: u64,
     /// Who decides on the replicas.
     pub scaling: Scaling,
+    /// Whether the app's own PodDisruptionBudget steps back.
+    pub steps_back: bool,
 }
 
 /// The memory of one platform change.
@@ -121,6 +127,8 @@ pub struct ChildMemory {
     pub contest: Option<Contest>,
     /// An apply that did not stick.
     pub overridden: Option<Override>,
+    /// What admission makes of the child, and the app can live with.
+    pub borne: Vec<Deviation>,
     /// Digest of the state that was repaired.
     pub repaired: Option<u64>,
     /// How often a repair missed an object that somebody else was changing.
@@ -210,6 +218,14 @@ impl Memory {
         self.children().into_iter().zip(observed.digests()).any(is_gone)
     }
 
+    /// What admission makes of the children, and the app can live with; `None` where that has not been looked at.
+    #[must_use]
+    pub fn overrides(&self) -> Option<Vec<&str>> {
+        self.in_sync.as_ref()?;
+        let all = self.children().into_iter().flat_map(|child| child.borne.iter());
+        Some(all.map(Deviation::sentence).collect())
+    }
+
     /// In the order of [`Observed::digests`].
     fn children(&self) -> [&ChildMemory; 4] {
         [&self.deployment, &self.service, &self.disruption_budget, &self.autoscaler]
@@ -227,6 +243,7 @@ impl Memory {
             edit,
             change,
             template,
+            other_budget,
             moving_since,
             news_told,
             is_rolling,
@@ -240,6 +257,7 @@ impl Memory {
             && edit.is_none()
             && change.is_empty()
             && template.is_none()
+            && *other_budget == OtherBudget::Absent
             && moving_since.is_none()
             && news_told.is_none()
             && !is_rolling
@@ -250,11 +268,12 @@ impl Memory {
 
 impl ChildMemory {
     fn is_empty(&self) -> bool {
-        let Self { in_sync, failure, contest, overridden, repaired, moved } = self;
+        let Self { in_sync, failure, contest, overridden, borne, repaired, moved } = self;
         in_sync.is_none()
             && failure.is_empty()
             && contest.is_none()
             && overridden.is_none()
+            && borne.is_empty()
             && repaired.is_none()
             && *moved == 0
     }

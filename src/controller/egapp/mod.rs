@@ -2,12 +2,15 @@
 //! watches in, passes out; what a pass does stands in [`reconcile`].
 
 pub mod apply;
+pub mod budget;
 pub mod care;
 pub mod change;
+pub mod claim;
 pub mod cluster;
 pub mod contest;
 pub mod context;
 pub mod desired;
+pub mod deviation;
 pub mod ensure;
 pub mod error;
 pub mod expansion;

@@ -231,6 +231,14 @@ pub fn of_status(before: Option<&EGAppStatus>, after: &EGAppStatus, is_rolling: 
     }
 }
 
+/// The news in a status that tells of an override where the one before told of none.
+#[must_use]
+pub fn of_override(before: Option<&EGAppStatus>, after: &EGAppStatus) -> Option<News> {
+    let told = after.condition(ConditionType::Overridden)?;
+    let is_known = before.is_some_and(|before| before.condition(ConditionType::Overridden).is_some());
+    (!is_known).then(|| failure(&told.reason, &told.message))
+}
+
 /// Something is in the way of an app.
 #[must_use]
 pub fn failure(reason: &str, message: &str) -> News {

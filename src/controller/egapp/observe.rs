@@ -26,6 +26,8 @@ pub struct Observed {
     pub scaled_by: Vec<Box<str>>,
     /// Names of autoscalers that scale the EGApp itself.
     pub app_scaled_by: Vec<Box<str>>,
+    /// Names of other PodDisruptionBudgets that select the pods, sorted.
+    pub budgeted_by: Vec<Box<str>>,
     /// Names of the live pods, sorted; none while the Deployment is somebody else's.
     pub pods: Vec<Box<str>>,
     /// What troubles them.
@@ -74,7 +76,34 @@ pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
     let mut scaled_by = caches.aims.of(Target::Deployment, key);
     scaled_by.retain(|name| is_foreign || **name != *key.name());
     let app_scaled_by = caches.aims.of(Target::EGApp, key);
-    Observed { deployment, service, disruption_budget, autoscaler, scaled_by, app_scaled_by, pods, troubles }
+    let budgeted_by = others_over(caches, key, &deployment, &disruption_budget.ownership);
+    Observed {
+        deployment,
+        service,
+        disruption_budget,
+        autoscaler,
+        scaled_by,
+        app_scaled_by,
+        budgeted_by,
+        pods,
+        troubles,
+    }
+}
+
+/// Names of the PodDisruptionBudgets, the app's own aside, that select pods of our Deployment. One that is being deleted
+/// counts: evictions are refused for it until it is gone.
+fn others_over(
+    caches: &Caches,
+    key: &ObjectKey,
+    deployment: &Seen<Deployment>,
+    own: &Ownership,
+) -> Vec<Box<str>> {
+    let is_ours = matches!(deployment.ownership, Ownership::Ours | Ownership::Orphan);
+    let live = deployment.live.as_ref().filter(|_| is_ours).and_then(|live| live.details.as_ref());
+    let Some(live) = live else { return Vec::new() };
+    let mut others = caches.budgets.over(key.namespace(), || live.pod_labels());
+    others.retain(|name| matches!(own, Ownership::Foreign(_)) || **name != *key.name());
+    others
 }
 
 impl Observed {

@@ -14,7 +14,7 @@ use super::change::{Author, Came, Subject};
 use super::cluster::AppEntry;
 use super::context::Context;
 use super::desired::{Children, desired};
-use super::ensure::{Failed, Found};
+use super::ensure::{Ensure, Failed, Found};
 use super::error::{Disposition, Error};
 use super::memory::{InSync, Memory};
 use super::news;
@@ -27,7 +27,7 @@ use super::validate::{SpecError, Workload, validate};
 use crate::controller::key::ObjectKey;
 use crate::hash::fnv1a;
 use crate::platform::Platform;
-use egapp_api::v1alpha1::EGApp;
+use egapp_api::v1alpha1::{ConditionType, EGApp};
 
 /// What became of a pass.
 #[derive(Debug, Default)]
@@ -69,6 +69,8 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
         None => Outcome::InSync,
     };
     let mut verdict = status(app, advance.made_of.as_ref(), &observed, outcome, Timestamp::now());
+    advance.pass.requeue = earliest(advance.pass.requeue, memory.other_budget.left(Instant::now()));
+    verdict.tell_overrides(app, memory.overrides(), Timestamp::now());
     advance.pass.requeue = earliest(advance.pass.requeue, verdict.changes_in);
     let is_early = advance.hindrance.is_some_and(|hindrance| hindrance.is_too_soon_to_tell);
     let subject = Subject { app, observed: &observed, change: advance.change };
@@ -160,13 +162,17 @@ struct Wanted<'a> {
 fn wanted<'a>(app: &'a EGApp, platform: &'a Platform, observed: &Observed, memory: &Memory) -> Wanted<'a> {
     let (mut workload, scaling) = (validate(app, platform), Scaling::of(&app.spec, observed));
     let (generation, revision) = (app.metadata.generation.unwrap_or(0), platform.revision());
-    let now = InSync { generation, revision, scaling };
+    let steps_back = memory.other_budget.is_in_the_way();
+    let now = InSync { generation, revision, scaling, steps_back };
     let is_at_rest = app.spec.suspend || memory.is_in_sync(&now, observed);
     if !is_at_rest {
         workload = workload.map(|workload| workload.restarted_last(observed.restarted_at()));
     }
     let mapped = workload.as_ref().ok().filter(|_| !is_at_rest);
-    let children = mapped.map(|workload| desired(workload, scaling.replicas));
+    let mut children = mapped.map(|workload| desired(workload, scaling.replicas));
+    if let (Some(children), true) = (&mut children, steps_back) {
+        children.disruption_budget = None;
+    }
     Wanted { workload, now, children }
 }
 
@@ -209,6 +215,7 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     memory.enter(change);
     let uid = app.metadata.uid.as_deref().unwrap_or_default();
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
+    memory.other_budget = memory.other_budget.next(&observed.budgeted_by, Instant::now());
     let subject = Subject { app, observed: &observed, change };
     let mut wish = wanted(app, &platform, &observed, memory);
     let (author, former) = whose(ctx, key, subject, &wish, memory);
@@ -237,7 +244,8 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     }
     memory.failure.clear();
     subject.mark(&mut children, author, memory);
-    let applied = apply(&ctx.cluster, key, (children, now.scaling.autoscaler), &observed, memory).await;
+    let child = ensure(ctx, key, app);
+    let applied = apply(child, (children, now.scaling.autoscaler), &observed, memory).await;
     memory.in_sync = applied.is_in_sync().then_some(now);
     memory.edit = memory.edit.filter(|_| memory.in_sync.is_none());
     memory.is_rolling |= news::rolls(&applied.0);
@@ -246,6 +254,12 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
         ctx.tell(key, app.metadata.uid.as_deref(), memory, news);
     }
     here(Advance { made_of, ..outcome_of(applied) })
+}
+
+fn ensure<'a>(ctx: &'a Context, key: &'a ObjectKey, app: &'a EGApp) -> Ensure<'a> {
+    let told = app.status.as_ref().and_then(|status| status.condition(ConditionType::Overridden));
+    let told = told.map_or("", |condition| condition.message.as_str());
+    Ensure { cluster: &ctx.cluster, key, told }
 }
 
 /// Cares for an app whose pods are to stay, though nobody knows what made them. What fails with that is tried again, and no
@@ -264,7 +278,7 @@ async fn spare(
         Ok(false) => return Advance { is_gone: true, ..rest },
         Err(error) => return Advance { pass: refused(key, wish.now.generation, memory, error).pass, ..rest },
     }
-    let cared = care(&ctx.cluster, key, (children, wish.now.scaling), observed, memory).await;
+    let cared = care(ensure(ctx, key, app), (children, wish.now.scaling), observed, memory).await;
     for news in news::of_children(&cared.0, workload) {
         ctx.tell(key, app.metadata.uid.as_deref(), memory, news);
     }

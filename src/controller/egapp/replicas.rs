@@ -51,7 +51,10 @@ impl Scaling {
         let wanted = spec.autoscaling.filter(|_| is_alone);
         let is_ours = matches!(deployment.ownership, Ownership::Ours | Ownership::Orphan);
         let live = deployment.live.as_ref().filter(|_| is_ours).and_then(|live| live.details.as_ref());
-        let is_stopped = || live.is_none_or(|live| live.owns_replicas && live.replicas() == Some(0));
+        // Where nobody can tell any more whose the 0 is, it is taken for ours: somebody else sets it once more.
+        let is_stopped = || {
+            live.is_none_or(|live| (live.owns_replicas || live.lost.is_some()) && live.replicas() == Some(0))
+        };
         match wanted {
             Some(own) if is_stopped() => {
                 let start = spec.replica_count.max(own.min_replicas).min(own.max_replicas);

@@ -76,6 +76,9 @@ pub async fn write_status(
 }
 
 fn tell(ctx: &Context, key: &ObjectKey, app: &EGApp, written: &EGAppStatus, memory: &mut Memory) {
+    if let Some(news) = news::of_override(app.status.as_ref(), written) {
+        ctx.tell(key, app.metadata.uid.as_deref(), memory, news);
+    }
     if let Some(news) = news::of_status(app.status.as_ref(), written, memory.is_rolling) {
         ctx.tell(key, app.metadata.uid.as_deref(), memory, news);
     }

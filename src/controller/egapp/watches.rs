@@ -12,7 +12,7 @@ use kube::runtime::watcher::{self, Event};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::cluster::{Aim, AppEntry, AppView, Caches, ChildKind, Live, PodView, View};
+use super::cluster::{AppEntry, AppView, Caches, ChildKind, Live, PodView, View};
 use super::context::Context;
 use super::sync::{Kind, Sight};
 use super::worker::take_step;
@@ -77,7 +77,7 @@ impl Watches {
         );
         let deployments = self.children::<Deployment>(Kind::Deployments, area, stop);
         let services = self.children::<Service>(Kind::Services, area, stop);
-        let budgets = self.children::<PodDisruptionBudget>(Kind::DisruptionBudgets, area, stop);
+        let budgets = self.budgets(area, stop);
         let autoscalers = self.autoscalers(area, stop);
         join5(apps, pods, deployments, services, join(budgets, autoscalers)).await;
     }
@@ -94,6 +94,25 @@ impl Watches {
         .await;
     }
 
+    /// Like [`children`](Self::children); and one that is no app's own may select the pods of any app of its namespace.
+    async fn budgets(&self, area: &Area, stop: &CancellationToken) {
+        watch_loop::run::<View<PodDisruptionBudget>>(
+            area.api(self.ctx.cluster.client()),
+            watcher::Config::default(),
+            self.metrics.watch(Kind::DisruptionBudgets.name()),
+            self.observer(Kind::DisruptionBudgets, area, |caches, event| {
+                let namespaces = caches.budgets.handle(parts(&event, View::selection));
+                let is_in = |app: &ObjectKey| namespaces.iter().any(|name| **name == *app.namespace());
+                let mut touched = if namespaces.is_empty() { Vec::new() } else { caches.apps.keys() };
+                touched.retain(is_in);
+                touched.extend(keep(caches, event));
+                touched
+            }),
+            stop.clone(),
+        )
+        .await;
+    }
+
     /// Like [`children`](Self::children); and what an autoscaler scales is told of it, too.
     async fn autoscalers(&self, area: &Area, stop: &CancellationToken) {
         watch_loop::run::<View<HorizontalPodAutoscaler>>(
@@ -101,7 +120,7 @@ impl Watches {
             watcher::Config::default(),
             self.metrics.watch(Kind::Autoscalers.name()),
             self.observer(Kind::Autoscalers, area, |caches, event| {
-                let mut touched = caches.aims.handle(aims(&event));
+                let mut touched = caches.aims.handle(parts(&event, View::aim));
                 touched.extend(keep(caches, event));
                 touched
             }),
@@ -236,13 +255,14 @@ fn keep<K: ChildKind>(caches: &Caches, event: Event<View<K>>) -> Vec<ObjectKey> 
     if is_known { Vec::new() } else { touched }
 }
 
-fn aims(event: &Event<View<HorizontalPodAutoscaler>>) -> Event<Aim> {
+/// The event, with a part of each object.
+fn parts<K, P>(event: &Event<K>, part: impl FnOnce(&K) -> P) -> Event<P> {
     match event {
         Event::Init => Event::Init,
-        Event::InitApply(object) => Event::InitApply(object.aim()),
+        Event::InitApply(object) => Event::InitApply(part(object)),
         Event::InitDone => Event::InitDone,
-        Event::Apply(object) => Event::Apply(object.aim()),
-        Event::Delete(object) => Event::Delete(object.aim()),
+        Event::Apply(object) => Event::Apply(part(object)),
+        Event::Delete(object) => Event::Delete(part(object)),
     }
 }
 

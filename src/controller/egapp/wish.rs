@@ -1,11 +1,13 @@
 //! What is wanted of one child, and how the live one differs from it. Pure.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::cluster::{ChildKind, Live};
+use super::claim::claim;
+use super::cluster::{ChildKind, Live, Lost};
+use super::deviation::Deviation;
 use super::names;
-use crate::controller::compare::{differences, first_difference};
+use crate::controller::compare::differences;
 use crate::controller::foreign::removals;
 use crate::hash::fnv1a;
 
@@ -66,34 +68,20 @@ impl<K: ChildKind + Serialize> Wish<K> {
 }
 
 impl Comparable {
-    /// What differs, for the log; `None` where nothing does.
+    /// All that is not as it is wanted, what people know first: the digest among the annotations differs with every change.
     #[must_use]
-    pub fn change<K: ChildKind>(&self, live: &Live<K>) -> Option<String> {
+    pub fn deviations<K: ChildKind>(&self, live: &Live<K>) -> Vec<Deviation> {
         let live = live_comparable(live);
-        let (spec, live_spec) = (self.0.get("spec"), live.get("spec"));
-        // What people know comes first: the digest among the annotations differs with every change.
-        let in_spec = first_difference(spec.unwrap_or(&Value::Null), live_spec.unwrap_or(&Value::Null));
-        in_spec
-            .map(|path| format!("spec.{path}"))
-            .or_else(|| self.foreign(&live))
-            .or_else(|| first_difference(&self.0, &live))
-    }
-
-    /// All that differs, for people; the annotations, our own digests, only where nothing else does.
-    #[must_use]
-    pub fn changes<K: ChildKind>(&self, live: &Live<K>) -> String {
-        let live = live_comparable(live);
-        let mut paths = differences(&self.0, &live);
-        let (told, rest): (Vec<_>, Vec<_>) =
-            paths.drain(..).partition(|path| !path.starts_with("metadata.annotations"));
-        let mut told: Vec<_> = told.into_iter().chain(self.foreign(&live)).collect();
-        if told.is_empty() {
-            told = rest;
+        let (mut in_spec, mut rest) = (Vec::new(), Vec::new());
+        for difference in differences(&self.0, &live) {
+            let side = if difference.path.starts_with("spec") { &mut in_spec } else { &mut rest };
+            side.push(Deviation::of_field(K::TITLE, difference));
         }
-        let more = told.len().saturating_sub(TOLD);
-        told.truncate(TOLD);
-        let told = told.join(", ");
-        if more == 0 { told } else { format!("{told} and {more} more") }
+        let foreign = removals(&self.0, &live, names::CONTAINER);
+        let foreign = foreign.iter().filter_map(|removal| removal.get("path")?.as_str());
+        in_spec.extend(foreign.map(|path| Deviation::of_foreign(K::TITLE, path)));
+        in_spec.extend(rest);
+        in_spec
     }
 
     /// The operations that take out of the live object what contradicts the wish.
@@ -102,13 +90,32 @@ impl Comparable {
         removals(&self.0, &live_comparable(live), names::CONTAINER)
     }
 
-    fn foreign(&self, live: &Value) -> Option<String> {
-        let removals = removals(&self.0, live, names::CONTAINER);
-        removals
-            .first()
-            .and_then(|removal| removal.get("path")?.as_str())
-            .map(|path| format!("foreign {path}"))
+    /// See [`claim`].
+    #[must_use]
+    pub fn claim<K: ChildKind>(&self, live: &Live<K>, lost: &Lost) -> Vec<Value> {
+        let entry = json!({
+            "manager": names::FIELD_MANAGER,
+            "operation": "Apply",
+            "apiVersion": K::api_version(&()),
+            "fieldsType": "FieldsV1",
+            "fieldsV1": claim(&self.0, &live_comparable(live)),
+        });
+        lost.replacement(&entry)
     }
+}
+
+/// Paths of what differs, for people; our own digests only where nothing else does.
+#[must_use]
+pub fn told<'a>(deviations: impl Iterator<Item = &'a Deviation>) -> String {
+    let (rest, mut told): (Vec<_>, Vec<_>) =
+        deviations.map(Deviation::path).partition(|path| path.starts_with("metadata.annotations"));
+    if told.is_empty() {
+        told = rest;
+    }
+    let more = told.len().saturating_sub(TOLD);
+    told.truncate(TOLD);
+    let told = told.join(", ");
+    if more == 0 { told } else { format!("{told} and {more} more") }
 }
 
 /// Whether the last apply of the live object was of the wish with that digest.

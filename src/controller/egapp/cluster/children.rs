@@ -14,7 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Caches;
-use super::managers::Managers;
+use super::managers::{Lost, Managers};
 use crate::controller::egapp::names;
 use crate::controller::key::ObjectKey;
 use crate::controller::slim;
@@ -52,7 +52,8 @@ pub trait ChildKind:
     }
 }
 
-/// A child as it is decoded: of the managed fields only who owns the replicas, and the spec as the text that came. Most
+/// A child as it is decoded: of the managed fields only who owns the replicas and the mark of our applies, and the spec as
+/// the text that came. Most
 /// events change no spec, and a tree of it would cost more than all the rest of the event.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(bound = "")]
@@ -129,11 +130,14 @@ pub struct Details<S> {
     pub is_orphan: bool,
     /// Its status.
     pub state: S,
-    /// A number that changes with every field that may be compared, and when deletion begins. `metadata.generation` would not do: a Deployment's
-    /// grows with any annotation, and the Deployment controller writes some.
+    /// A number that changes with every field that may be compared, and when deletion begins or our ownership is lost.
+    /// `metadata.generation` would not do: a Deployment's grows with any annotation, and the Deployment controller writes
+    /// some.
     pub digest: u64,
     /// Whether our own field manager owns `spec.replicas`.
     pub owns_replicas: bool,
+    /// Where the managed fields do not say any more what is ours, how they would.
+    pub lost: Option<Box<Lost>>,
     /// Digest of the wish that was applied last, see [`names::APPLIED_DIGEST`]; 0 for none.
     pub applied: u64,
     /// Digest of the pod template that was applied last, see [`names::APPLIED_TEMPLATE`]; 0 for none.
@@ -159,12 +163,8 @@ impl<K: ChildKind> From<View<K>> for Live<K> {
             uid: metadata.uid.clone().unwrap_or_default().into(),
             details: is_candidate.then(|| {
                 let is_orphan = controller.is_none() && selects::<K>(spec.as_deref(), key.name());
-                let owns_replicas = managers.is_some_and(|managers| managers.own_replicas());
-                Box::new(Details {
-                    is_orphan,
-                    owns_replicas,
-                    ..Details::new(&metadata, spec.as_deref(), state)
-                })
+                let details = Details::new(&metadata, spec.as_deref(), state);
+                Box::new(Details { is_orphan, ..details }.owned_by(&managers.unwrap_or_default()))
             }),
             controller,
             key,
@@ -207,11 +207,19 @@ impl<S> Details<S> {
             state,
             digest: if is_terminating { !digest } else { digest },
             owns_replicas: false,
+            lost: None,
             applied: annotation(names::APPLIED_DIGEST).map_or(0, |applied| fnv1a(applied.as_bytes())),
             template: annotation(names::APPLIED_TEMPLATE).and_then(hexadecimal).unwrap_or(0),
             change: annotation(names::PLATFORM_CHANGE).and_then(hexadecimal),
             comparable: comparable.into(),
         }
+    }
+
+    fn owned_by(self, managers: &Managers) -> Self {
+        let lost = managers.lost(self.applied != 0).map(Box::new);
+        // Whoever was in sync is looked at again.
+        let digest = if lost.is_some() { self.digest.rotate_left(1) } else { self.digest };
+        Self { owns_replicas: managers.own_replicas(), digest, lost, ..self }
     }
 
     /// `spec.replicas`, of kinds that have it. Read anew each time: it is asked for rarely.
@@ -236,6 +244,22 @@ impl<S> Details<S> {
         }
         let path = ["/spec/template/metadata/annotations", &names::RESTARTED_AT.replace('/', "~1")].join("/");
         self.comparable().pointer(&path)?.as_str().map(str::to_owned)
+    }
+
+    /// The labels of the pods that a Deployment makes. Read anew each time, too.
+    #[must_use]
+    pub fn pod_labels(&self) -> BTreeMap<String, String> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Level {
+            spec: Option<Box<Level>>,
+            template: Option<Box<Level>>,
+            metadata: Option<Box<Level>>,
+            labels: BTreeMap<String, String>,
+        }
+        let object = serde_json::from_str::<Level>(&self.comparable).ok();
+        let template = object.and_then(|object| object.spec?.template?.metadata);
+        template.map(|metadata| metadata.labels).unwrap_or_default()
     }
 
     /// The fields that may be compared with desired ones.
@@ -285,7 +309,7 @@ fn hexadecimal(text: &str) -> Option<u64> {
     u64::from_str_radix(text, 16).ok()
 }
 
-fn controller_of(metadata: &ObjectMeta) -> Option<Controller> {
+pub(super) fn controller_of(metadata: &ObjectMeta) -> Option<Controller> {
     let owner = metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))?;
     let group = owner.api_version.split('/').next();
     let is_egapp = owner.kind == EGApp::kind(&()) && group == Some(&*EGApp::group(&()));

@@ -2,6 +2,7 @@
 
 mod apps;
 mod autoscalers;
+mod budgets;
 mod children;
 mod kinds;
 mod managers;
@@ -35,8 +36,10 @@ use crate::telemetry::DenialMetrics;
 
 pub use apps::{AppEntry, AppView, Undecodable};
 pub use autoscalers::{Aim, Autoscalers, Target};
+pub use budgets::{Budgets, Selection};
 pub use children::{ChildKind, Controller, Details, Live, View};
 pub use kinds::DeploymentState;
+pub use managers::Lost;
 pub use pod_view::PodView;
 pub use pods::PodIndex;
 pub use trouble::{Trouble, TroubleKind};
@@ -60,6 +63,8 @@ pub struct Caches {
     pub autoscalers: Store<Live<HorizontalPodAutoscaler>>,
     /// What each of those scales.
     pub aims: Autoscalers,
+    /// What PodDisruptionBudgets select that are no app's own.
+    pub budgets: Budgets,
     /// The live pods of every EGApp.
     pub pods: PodIndex,
 }

@@ -34,6 +34,25 @@ pub(super) fn conditions(
     conditions
 }
 
+/// So many overrides are told.
+const TOLD: usize = 8;
+
+/// The condition that tells of overrides, where there are any.
+pub(super) fn overridden(
+    app: &EGApp,
+    previous: Option<&Condition>,
+    sentences: &[&str],
+    now: Timestamp,
+) -> Option<Condition> {
+    let (told, rest) = sentences.split_at(sentences.len().min(TOLD));
+    let more = if rest.is_empty() { String::new() } else { format!("; and {} more", rest.len()) };
+    let message = format!("the cluster changes what is applied: {}{more}", told.join("; "));
+    let (type_, status) = (ConditionType::Overridden, ConditionStatus::True);
+    let said = Said::new(Reason::Overridden, message);
+    let wanted = Wanted { type_, status, said: &said };
+    (!told.is_empty()).then(|| condition(previous, wanted, app.metadata.generation, now))
+}
+
 /// Whether the Deployment finds that enough of its replicas serve.
 #[derive(Clone, Copy)]
 pub(super) enum Available {

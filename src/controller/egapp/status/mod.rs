@@ -9,7 +9,7 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 
-use self::conditions::{Available, Wanted, condition, conditions, whole_seconds};
+use self::conditions::{Available, Wanted, condition, conditions, overridden, whole_seconds};
 use self::rollout::Rollout;
 use self::summary::{Kind, Said, Scaled, Summary, summarize};
 use super::cluster::Undecodable;
@@ -79,6 +79,19 @@ pub struct Verdict {
     pub changes_in: Option<Duration>,
 }
 
+impl Verdict {
+    /// Adds what admission makes of the children though the app can live with it: one sentence for each field. `None`:
+    /// nobody has looked, and what was told stands.
+    pub fn tell_overrides(&mut self, app: &EGApp, sentences: Option<Vec<&str>>, now: Timestamp) {
+        let previous = app.status.as_ref().and_then(|status| status.condition(ConditionType::Overridden));
+        let told = match sentences {
+            None => previous.cloned(),
+            Some(sentences) => overridden(app, previous, &sentences, now),
+        };
+        self.status.conditions.extend(told);
+    }
+}
+
 /// When a status is worth a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
@@ -104,7 +117,8 @@ pub fn status(
     let desired = scaling.desired(observed);
     let rollout = Rollout::of(observed, name, desired);
     let is_in_vain = app.spec.autoscaling.is_some() && scaling.autoscaler == OwnAutoscaler::Unwanted;
-    let scaled = Scaled { desired, by: scaling.decider(name, observed), is_in_vain };
+    let by = scaling.decider(name, observed);
+    let scaled = Scaled { desired, by, is_in_vain, budgets: &observed.budgeted_by };
     let summary = summarize((app, &scaled), outcome, &rollout, made_of, now);
     let previous = app.status.as_ref();
     let listed = observed.pods.iter().take(MAX_LISTED_PODS).map(ToString::to_string).collect();

@@ -47,6 +47,8 @@ pub(super) struct Scaled<'a> {
     pub(super) by: Option<&'a str>,
     /// Whether the app asks for one of its own, which there is none of beside that one.
     pub(super) is_in_vain: bool,
+    /// Names of others' PodDisruptionBudgets over the pods.
+    pub(super) budgets: &'a [Box<str>],
 }
 
 /// Sums up a pass and what exists.
@@ -164,6 +166,20 @@ fn done(made_of: Option<&MadeOf>, scaled: &Scaled<'_>) -> Said {
         });
         if scaled.is_in_vain {
             said.message.push_str("; spec.autoscaling has no effect beside it");
+        }
+    }
+    match scaled.budgets {
+        _ if scaled.desired == 0 => (),
+        [] => (),
+        [one] => {
+            said.message.push_str("; PodDisruptionBudget ");
+            said.message.push_str(one);
+            said.message.push_str(" decides on the eviction of its pods");
+        }
+        several => {
+            said.message.push_str("; PodDisruptionBudgets ");
+            said.message.push_str(&several.join(", "));
+            said.message.push_str(" select its pods, and no pod can be evicted that several select");
         }
     }
     said
