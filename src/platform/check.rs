@@ -171,6 +171,7 @@ impl Findings {
             self.note("rollout.order", Err(problem));
         }
         self.note("rollout.maxConcurrent", check_whole(rollout.max_concurrent.into(), 1..=MAX_CONCURRENT));
+        self.note("rollout.maxFailing", check_whole(rollout.max_failing.into(), 0..=MAX_CONCURRENT));
     }
 
     /// A slow start is no failure: becoming ready is a sign of progress, and the deadline has to leave time for it.

@@ -283,4 +283,6 @@ fn a_change_reaches_each_environment_once_and_some_apps_at_a_time() {
     }
     let found = findings(|config| config.rollout.max_concurrent = 0);
     assert_eq!(found, ["rollout.maxConcurrent is 0; use a whole number from 1 to 1000"]);
+    let found = findings(|config| config.rollout.max_failing = -1);
+    assert_eq!(found, ["rollout.maxFailing is -1; use a whole number from 0 to 1000"]);
 }

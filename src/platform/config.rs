@@ -299,6 +299,18 @@ pub struct Rollout {
     /// So many apps get the change at a time. The next one has its turn when one of them is Ready.
     #[schemars(range(min = 1, max = super::check::MAX_CONCURRENT))]
     pub max_concurrent: i32,
+
+    /// So many apps that were Ready may fail with the change before no other app gets it; unset, none may. Raise it to go
+    /// on past apps that you know of: a change of `rollout` alone begins nothing anew.
+    #[serde(skip_serializing_if = "is_none")]
+    #[schemars(range(min = 0, max = super::check::MAX_CONCURRENT))]
+    pub max_failing: i32,
+}
+
+/// A former release can then read what held.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+const fn is_none(number: &i32) -> bool {
+    *number == 0
 }
 
 /// When a node pulls an image anew.

@@ -127,6 +127,7 @@ impl Default for EnvironmentPolicy {
 
 impl Default for Rollout {
     fn default() -> Self {
-        Self { order: Environment::ALL.map(|word| word.as_str().to_owned()).into(), max_concurrent: 5 }
+        let order = Environment::ALL.map(|word| word.as_str().to_owned()).into();
+        Self { order, max_concurrent: 5, max_failing: 0 }
     }
 }

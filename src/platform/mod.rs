@@ -92,6 +92,12 @@ impl Platform {
         usize::try_from(self.config.rollout.max_concurrent).unwrap_or(1)
     }
 
+    /// How many apps may fail with a change, and it goes on.
+    #[must_use]
+    pub fn max_failing_rollouts(&self) -> usize {
+        usize::try_from(self.config.rollout.max_failing).unwrap_or(0)
+    }
+
     /// Resources of that size; `None` for a size this build does not know.
     #[must_use]
     pub const fn size(&self, instance_type: InstanceType) -> Option<&Size> {

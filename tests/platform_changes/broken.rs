@@ -9,9 +9,10 @@ use crate::support::app::reason;
 use crate::support::mount::Mount;
 use crate::support::operator::{requests, requests_when_quiet};
 use crate::support::{App, Operator, eventually, holds};
-use crate::{HALTED, apps_in_each_environment, installed, manager, platform, told, until_metric, until_told};
+use crate::{
+    HALTED, STARTER, apps_in_each_environment, installed, manager, platform, told, until_metric, until_told,
+};
 
-const STARTER: &str = "docker.io/traefik/whoami:v1.11";
 const AT_A_TIME: usize = 2;
 
 fn with_starter(image: &str) -> String {

@@ -14,6 +14,7 @@ mod support;
 
 mod broken;
 mod healthy;
+mod held_up;
 mod record;
 
 use std::fmt::Write as _;
@@ -26,6 +27,9 @@ use support::{App, Operator, eventually, full_with_crd, holds, project};
 
 const ENVIRONMENTS: [&str; 3] = ["dev", "stage", "prod"];
 const HALTED: &str = "egapp_platform_change_halted";
+
+/// The starter for `go` of the shipped platform file.
+const STARTER: &str = "docker.io/traefik/whoami:v1.11";
 
 /// The shipped platform file, with short rollouts, in which so many apps change at a time, and each `(is, becomes)` is
 /// replaced.

@@ -1,13 +1,20 @@
 //! Whether what is wanted of an app is its user's wish, or a platform change that must wait for its turn. Pure.
 
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use tokio::time::Instant;
+
 use super::desired::Children;
-use super::memory::Memory;
+use super::memory::{Memory, Progress};
 use super::names;
 use super::observe::{Observed, Ownership};
 use super::status::Verdict;
 use super::turns::{Standing, Turn};
 use super::wish::digest_of;
-use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, EGAppStatus, Environment, Reason};
+use egapp_api::v1alpha1::{
+    ConditionStatus, ConditionType, EGApp, EGAppStatus, Environment, LastFailure, Reason,
+};
 
 /// Reasons that no pod gives.
 const OF_CALLS: [Reason; 8] = [
@@ -35,15 +42,15 @@ pub enum Author {
     PlatformNow(Turn),
 }
 
-/// An app under the platform of a revision.
+/// An app and a platform change.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// The app.
     pub app: &'a EGApp,
     /// What exists of it.
     pub observed: &'a Observed,
-    /// See [`Platform::revision`](crate::platform::Platform::revision).
-    pub revision: u64,
+    /// See [`Turns::change`](super::turns::Turns::change).
+    pub change: u64,
 }
 
 impl Subject<'_> {
@@ -70,17 +77,21 @@ impl Subject<'_> {
     /// so that its Deployment has no mark. Its status says so.
     #[must_use]
     pub fn vain_turn(&self, memory: &mut Memory) -> Option<Turn> {
-        let failure = self.app.status.as_ref().and_then(|status| status.last_failure.as_ref())?;
-        let is_same = failure.platform_change.as_ref() == Some(&mark_of(self.revision));
+        let failure = self.failure()?;
+        let is_same = failure.platform_change.as_ref() == Some(&mark_of(self.change));
         memory.change.had_turn |= is_same;
         is_same.then_some(Turn { was_ready: true })
     }
 
-    /// Writes down in a status that the app had its turn to no effect, or that this is over.
+    /// Writes down in a status that the app had its turn to no effect, or that this is over; and what it fails with, also
+    /// where its pods do not say so: it hangs, or was scaled to zero since.
     pub fn sign(&self, status: &mut EGAppStatus, standing: &Standing) {
         let is_vain = matches!(standing, Standing::Failing { .. }) && !self.is_marked();
+        if matches!(standing, Standing::Failing { .. }) && status.last_failure.is_none() {
+            status.last_failure = self.failure().cloned().or_else(|| stuck(status));
+        }
         if let Some(failure) = &mut status.last_failure {
-            failure.platform_change = is_vain.then(|| mark_of(self.revision));
+            failure.platform_change = is_vain.then(|| mark_of(self.change));
         }
     }
 
@@ -126,7 +137,7 @@ impl Subject<'_> {
         let is_of_user = self.is_edit(memory) && !self.has_pods_of(Some(children));
         if is_granted || (self.is_marked() && !is_of_user) {
             let annotations = children.deployment.metadata.annotations.get_or_insert_default();
-            annotations.insert(names::PLATFORM_CHANGE.to_owned(), mark_of(self.revision));
+            annotations.insert(names::PLATFORM_CHANGE.to_owned(), mark_of(self.change));
         }
     }
 
@@ -152,7 +163,7 @@ impl Subject<'_> {
         let deployment = &self.observed.deployment;
         let details = deployment.live.as_ref().and_then(|live| live.details.as_ref());
         deployment.ownership == Ownership::Ours
-            && details.is_some_and(|details| details.change == Some(self.revision))
+            && details.is_some_and(|details| details.change == Some(self.change))
     }
 
     /// Whether the status of an app that waits stays as it is: it tells of a call that failed, and where nobody knows what
@@ -168,18 +179,12 @@ impl Subject<'_> {
             })
     }
 
-    /// How the app stands to the change after a pass of `author` that came to `verdict`. `is_early`: its failure may be
-    /// over with the next try.
+    /// How the app stands to the change after a pass that came to that.
     ///
     /// An app that was Ready with the change and is scaled or drained since has still got through it; one that fails since
-    /// has not.
-    pub fn standing(
-        &self,
-        author: Author,
-        verdict: &Verdict,
-        is_early: bool,
-        memory: &mut Memory,
-    ) -> Standing {
+    /// has not. One that comes no further for too long fails, too.
+    pub fn standing(&self, came: &Came<'_>, memory: &mut Memory) -> Standing {
+        let Came { author, verdict, .. } = *came;
         let environment = self.app.spec.environment;
         let was_ready = match author {
             Author::PlatformLater | Author::PlatformFormer => {
@@ -191,25 +196,107 @@ impl Subject<'_> {
             Author::User if verdict.is_failing && self.vain_turn(memory).is_some() => true,
             Author::User => return Standing::Apart,
         };
-        memory.change.was_well |= is_ready(&verdict.status);
-        if is_ready(&verdict.status) || self.app.spec.suspend || is_going(&verdict.status) {
+        if let Some(failure) = self.hidden_failure(author, verdict, memory).filter(|_| was_ready) {
+            return failing(environment, &failure.reason, &failure.message);
+        }
+        let is_ready = is_ready(&verdict.status);
+        memory.change.was_well |= is_ready;
+        memory.change.has_failed &= !is_ready;
+        if is_ready || self.app.spec.suspend || is_going(&verdict.status) {
+            memory.change.arrive();
             return Standing::Apart;
         }
         // After a restart the status tells that the app has not been Ready since it failed.
-        let has_failed = verdict.is_failing || author == Author::User;
-        match verdict.status.last_failure.as_ref().filter(|_| has_failed && !is_early) {
+        let has_failed = (verdict.is_failing || author == Author::User) && !came.is_early;
+        let standing = match verdict.status.last_failure.as_ref().filter(|_| has_failed) {
             None if memory.change.was_well => Standing::Apart,
-            None => Standing::Rolling { environment },
-            Some(failure) if was_ready => {
-                Standing::Failing { environment, why: format!("{}: {}", failure.reason, failure.message) }
-            }
+            None => self.rolling(was_ready, came, memory),
+            Some(failure) if was_ready => failing(environment, &failure.reason, &failure.message),
             Some(_) => Standing::Apart,
+        };
+        memory.change.has_failed |= matches!(standing, Standing::Failing { .. });
+        standing
+    }
+
+    /// An app that is neither Ready nor failing. Where it was not Ready before, it has said all when its pods are there.
+    fn rolling(&self, was_ready: bool, came: &Came<'_>, memory: &mut Memory) -> Standing {
+        let environment = self.app.spec.environment;
+        let still = memory.change.stands_still(self.progress(&came.verdict.status), came.now);
+        let is_overdue = still >= came.patience;
+        let ready = came.verdict.status.condition(ConditionType::Ready).filter(|_| is_overdue);
+        match ready {
+            Some(ready) if was_ready => {
+                let message =
+                    format!("{}; it came no further for {} s", ready.message, came.patience.as_secs());
+                failing(environment, &ready.reason, &message)
+            }
+            None if was_ready || !self.has_rolled_out(&came.verdict.status) => {
+                Standing::Rolling { environment }
+            }
+            Some(_) | None => Standing::Apart,
         }
+    }
+
+    /// What a scale to zero hides: an app without pods is Ready, and mended by nobody.
+    fn hidden_failure(&self, author: Author, verdict: &Verdict, memory: &Memory) -> Option<&LastFailure> {
+        let is_at_zero = verdict.status.desired_replicas == Some(0) && !self.app.spec.suspend;
+        let has_failed = memory.change.has_failed || (author == Author::User && !memory.change.was_well);
+        self.failure().filter(|_| is_at_zero && has_failed && !is_going(&verdict.status))
+    }
+
+    /// Whether the Deployment has replaced every pod, and all are available.
+    fn has_rolled_out(&self, status: &EGAppStatus) -> bool {
+        let counts = [status.replicas, status.updated_replicas, status.available_replicas];
+        self.is_acted_on() && counts.iter().all(|count| *count == status.desired_replicas)
+    }
+
+    /// Counts of a former template say nothing.
+    fn progress(&self, status: &EGAppStatus) -> Progress {
+        let count = |count: Option<i32>| count.unwrap_or_default();
+        let pods = count(status.updated_replicas).saturating_add(count(status.available_replicas));
+        Progress { template: self.template(), far: if self.is_acted_on() { pods } else { -1 } }
+    }
+
+    /// Whether the Deployment controller has acted on what was applied last.
+    fn is_acted_on(&self) -> bool {
+        let live = self.observed.deployment.live.as_ref().and_then(|live| live.details.as_ref());
+        live.is_some_and(|live| live.state.observed_generation >= live.generation)
+    }
+
+    /// What the status told last.
+    fn failure(&self) -> Option<&LastFailure> {
+        self.app.status.as_ref().and_then(|status| status.last_failure.as_ref())
     }
 }
 
-fn mark_of(revision: u64) -> String {
-    format!("{revision:016x}")
+/// What a pass came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Came<'a> {
+    /// Whose wish it was.
+    pub author: Author,
+    /// What the status says of it.
+    pub verdict: &'a Verdict,
+    /// Whether a failure may be over with the next try.
+    pub is_early: bool,
+    /// When.
+    pub now: Instant,
+    /// So long an app that has the change may come no further.
+    pub patience: Duration,
+}
+
+fn failing(environment: Environment, reason: &str, message: &str) -> Standing {
+    Standing::Failing { environment, why: format!("{reason}: {message}") }
+}
+
+fn mark_of(change: u64) -> String {
+    format!("{change:016x}")
+}
+
+/// What an app fails with that is not Ready, and of which nothing else is known.
+fn stuck(status: &EGAppStatus) -> Option<LastFailure> {
+    let Condition { reason, message, last_transition_time, .. } =
+        status.condition(ConditionType::Ready)?.clone();
+    Some(LastFailure { reason, message, since: last_transition_time, platform_change: None })
 }
 
 /// Whether the app goes with its namespace, and says nothing about a change.

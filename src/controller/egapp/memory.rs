@@ -43,6 +43,8 @@ pub struct Memory {
     pub news_told: Option<Instant>,
     /// Whether pods of a new version are on their way.
     pub is_rolling: bool,
+    /// How many passes in a row came to no end.
+    pub abandoned: u8,
     /// How many events there were lately.
     pub events: Bucket,
 }
@@ -58,14 +60,54 @@ pub struct InSync {
     pub scaling: Scaling,
 }
 
-/// The memory of the platform change to one revision.
-#[derive(Debug, Default)]
+/// The memory of one platform change.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct ChangeMemory {
-    revision: u64,
+    change: u64,
     /// Whether the app has had its turn.
     pub had_turn: bool,
     /// Whether the app was Ready with what it then got.
     pub was_well: bool,
+    /// Whether it has failed with it.
+    pub has_failed: bool,
+    advance: Option<(Progress, Instant)>,
+}
+
+impl ChangeMemory {
+    /// How long the app has come no further: the Deployment controller's own deadline begins anew with every pod that
+    /// comes and goes.
+    pub fn stands_still(&mut self, now_at: Progress, now: Instant) -> Duration {
+        let (furthest, since) = self.advance.get_or_insert((now_at, now));
+        if now_at.template != furthest.template || now_at.far > furthest.far {
+            (*furthest, *since) = (now_at, now);
+        }
+        now.saturating_duration_since(*since)
+    }
+
+    /// What is left of `patience` with an app that stands still.
+    #[must_use]
+    pub fn left(&self, patience: Duration, now: Instant) -> Duration {
+        let still = self.advance.map(|(_, since)| now.saturating_duration_since(since));
+        patience.saturating_sub(still.unwrap_or_default())
+    }
+
+    /// The app is where it should be.
+    pub fn arrive(&mut self) {
+        self.advance = None;
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == Self { change: self.change, ..Self::default() }
+    }
+}
+
+/// How far the rollout of a pod template is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Digest of the template.
+    pub template: Option<u64>,
+    /// A number that grows with every pod that is replaced, and with every one that comes up.
+    pub far: i32,
 }
 
 /// The memory of one child.
@@ -144,10 +186,10 @@ impl<E: Clone> Failure<E> {
 }
 
 impl Memory {
-    /// The platform of that revision holds. What was remembered of another says nothing, nor when that one is back.
-    pub fn enter(&mut self, revision: u64) {
-        if self.change.revision != revision {
-            self.change = ChangeMemory { revision, ..ChangeMemory::default() };
+    /// That change is on its way. What was remembered of another says nothing.
+    pub fn enter(&mut self, change: u64) {
+        if self.change.change != change {
+            self.change = ChangeMemory { change, ..ChangeMemory::default() };
         }
     }
 
@@ -188,6 +230,7 @@ impl Memory {
             moving_since,
             news_told,
             is_rolling,
+            abandoned,
             events,
         } = self;
         [deployment, service, disruption_budget, autoscaler].into_iter().all(ChildMemory::is_empty)
@@ -195,12 +238,12 @@ impl Memory {
             && status_failure.is_empty()
             && in_sync.is_none()
             && edit.is_none()
-            && !change.had_turn
-            && !change.was_well
+            && change.is_empty()
             && template.is_none()
             && moving_since.is_none()
             && news_told.is_none()
             && !is_rolling
+            && *abandoned == 0
             && *events == Bucket::default()
     }
 }

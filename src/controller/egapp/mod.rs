@@ -2,6 +2,7 @@
 //! watches in, passes out; what a pass does stands in [`reconcile`].
 
 pub mod apply;
+pub mod care;
 pub mod change;
 pub mod cluster;
 pub mod contest;
@@ -9,8 +10,10 @@ pub mod context;
 pub mod desired;
 pub mod ensure;
 pub mod error;
+pub mod fingerprint;
 pub mod formers;
 pub mod history;
+pub mod lineage;
 pub mod memory;
 pub mod names;
 pub mod news;
@@ -105,7 +108,7 @@ impl Controller for EgappController {
     fn work(&self, stop: CancellationToken) -> BoxFuture<'static, ()> {
         let (ctx, queue, history) = (Arc::clone(&self.ctx), Arc::clone(&self.queue), self.history.clone());
         async move {
-            let stored = history.recall(&ctx.formers).await;
+            let stored = history.recall(&ctx).await;
             let workers =
                 (0..WORKERS).map(|_| tokio::spawn(worker::run(Arc::clone(&ctx), Arc::clone(&queue))));
             let workers = join_all(workers);
@@ -114,8 +117,8 @@ impl Controller for EgappController {
                 async move { ctx.events.publish(ctx.cluster.client(), stop).await }
             });
             let keeping = tokio::spawn({
-                let (ctx, stop) = (Arc::clone(&ctx), stop.clone());
-                async move { history.keep(&ctx.formers, ctx.platform.clone(), stored, stop).await }
+                let (ctx, queue, stop) = (Arc::clone(&ctx), Arc::clone(&queue), stop.clone());
+                async move { history.keep(&ctx, &queue, stored, stop).await }
             });
             stop.cancelled().await;
             queue.close();

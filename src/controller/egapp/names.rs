@@ -37,8 +37,8 @@ pub const APPLIED_DIGEST: &str = "egplatform.platform.evillgenius.com/applied-di
 /// that of the wanted one, the pods would be replaced.
 pub const APPLIED_TEMPLATE: &str = "egplatform.platform.evillgenius.com/applied-template";
 
-/// Annotation on a Deployment: revision, in hexadecimal digits, of the platform whose change reached it in turn while its
-/// app was Ready. An app that carries the present one and is not Ready says something about the change.
+/// Annotation on a Deployment: number, in hexadecimal digits, of the platform change that reached it in turn while its app
+/// was Ready. An app that carries the present one and is not Ready says something about the change.
 pub const PLATFORM_CHANGE: &str = "egplatform.platform.evillgenius.com/platform-change";
 
 /// The labels that select an app's pods. A Deployment's selector cannot be changed, so neither can these.

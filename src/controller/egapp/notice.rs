@@ -33,7 +33,10 @@ pub enum Notice {
         waiting: Vec<(Environment, usize)>,
     },
     /// Every app has it.
-    Complete,
+    Complete {
+        /// How many fail with it, as the platform file allows.
+        failing: usize,
+    },
 }
 
 impl Notice {
@@ -54,7 +57,7 @@ impl Notice {
                 let note = format!(
                     "EGApp {app} was Ready, and fails since it got the platform change ({why}){more}; no other app gets \
                      it until what fails is Ready, suspended, deleted or given other pods by an edit, or the platform \
-                     file is another; waiting: {}",
+                     file is another, or allows for it by rollout.maxFailing; waiting: {}",
                     list(waiting)
                 );
                 (Type::Warning, "PlatformChangeHalted", note)
@@ -63,8 +66,12 @@ impl Notice {
                 let note = format!("the platform change goes on; waiting: {}", list(waiting));
                 (Type::Normal, "PlatformChangeResumed", note)
             }
-            Self::Complete => {
-                let note = "every running app has what the platform says".to_owned();
+            Self::Complete { failing } => {
+                let failing = match failing {
+                    0 => String::new(),
+                    some => format!("; of them {some} fail with it, which rollout.maxFailing allows"),
+                };
+                let note = format!("every running app has what the platform says{failing}");
                 (Type::Normal, "PlatformChangeComplete", note)
             }
         };

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::apply::{Applied, apply};
-use super::change::{Author, Subject};
+use super::care::care;
+use super::change::{Author, Came, Subject};
 use super::cluster::AppEntry;
 use super::context::Context;
 use super::desired::{Children, desired};
@@ -35,12 +36,15 @@ pub struct Pass {
     pub requeue: Option<Duration>,
     /// What went wrong in this pass, if anything was tried.
     pub error: Option<Arc<Error>>,
-    /// How the app stands to the change of the platform to that revision, if it was looked at for that.
+    /// How the app stands to that platform change, if it was looked at for that.
     pub standing: Option<(u64, Standing)>,
 }
 
 /// Transient failures are told to people when there were so many in a row.
 const FAILURES_BEFORE_NEWS: u32 = 3;
+
+/// Sooner than that, nobody looks again for the time alone.
+const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// So long a deletion may take before the status tells of it.
 const DELETION: Duration = Duration::from_secs(10);
@@ -67,10 +71,17 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
     let mut verdict = status(app, advance.made_of.as_ref(), &observed, outcome, Timestamp::now());
     advance.pass.requeue = earliest(advance.pass.requeue, verdict.changes_in);
     let is_early = advance.hindrance.is_some_and(|hindrance| hindrance.is_too_soon_to_tell);
-    let subject = Subject { app, observed: &observed, revision: advance.revision };
-    let standing = subject.standing(advance.author, &verdict, is_early, memory);
+    let subject = Subject { app, observed: &observed, change: advance.change };
+    let (author, patience) = (advance.author, patience(&ctx.platform(), app));
+    let now = Instant::now();
+    let came = Came { author, verdict: &verdict, is_early, now, patience };
+    let standing = subject.standing(&came, memory);
+    if matches!(standing, Standing::Rolling { .. }) {
+        let left = memory.change.left(patience, now).max(A_MOMENT);
+        advance.pass.requeue = earliest(advance.pass.requeue, Some(left));
+    }
     subject.sign(&mut verdict.status, &standing);
-    advance.pass.standing = Some((advance.revision, standing));
+    advance.pass.standing = Some((advance.change, standing));
     if !is_early && !subject.keeps_its_word(advance.author) {
         let wait = write_status(ctx, key, app, verdict, memory).await;
         match wait {
@@ -122,8 +133,8 @@ struct Advance {
     waits_for: Option<&'static str>,
     /// The EGApp does not exist any more, or is being deleted.
     is_gone: bool,
-    /// The revision of the platform that the pass went by.
-    revision: u64,
+    /// The platform change that the pass knew of.
+    change: u64,
     /// Whose wish it was.
     author: Author,
     pass: Pass,
@@ -164,7 +175,7 @@ fn whose(
     Wanted { workload, children, .. }: &Wanted<'_>,
     memory: &mut Memory,
 ) -> (Author, Option<Arc<Platform>>) {
-    let turn = ctx.turns.turn(key, subject.revision).or_else(|| subject.vain_turn(memory));
+    let turn = ctx.turns.turn(key, subject.change).or_else(|| subject.vain_turn(memory));
     let author = match (workload, children) {
         (Ok(_), None) => turn.map_or(Author::User, Author::PlatformNow),
         (_, children) => subject.author(children.as_ref(), turn, memory),
@@ -191,19 +202,19 @@ fn whose(
 
 async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memory) -> Advance {
     let platform = ctx.platform();
-    let revision = platform.revision();
-    memory.enter(revision);
+    let change = ctx.turns.change(platform.revision());
+    memory.enter(change);
     let uid = app.metadata.uid.as_deref().unwrap_or_default();
     let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
-    let subject = Subject { app, observed: &observed, revision };
+    let subject = Subject { app, observed: &observed, change };
     let mut wish = wanted(app, &platform, &observed, memory);
     let (author, former) = whose(ctx, key, subject, &wish, memory);
     if let Some(former) = &former {
         wish = wanted(app, former, &observed, memory);
     }
-    let here = |advance: Advance| Advance { revision, author, ..advance };
+    let here = |advance: Advance| Advance { change, author, ..advance };
     if author == Author::PlatformLater {
-        return here(Advance { made_of: MadeOf::told(app), ..Advance::default() });
+        return here(spare(ctx, key, app, (wish, &observed), memory).await);
     }
     let Wanted { workload, now, children } = wish;
     let workload = match workload {
@@ -232,6 +243,36 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
         ctx.tell(key, app.metadata.uid.as_deref(), memory, news);
     }
     here(Advance { made_of, ..outcome_of(applied) })
+}
+
+/// Cares for an app whose pods are to stay, though nobody knows what made them. What fails with that is tried again, and no
+/// matter of its status: that speaks of its pods.
+async fn spare(
+    ctx: &Context,
+    key: &ObjectKey,
+    app: &EGApp,
+    (wish, observed): (Wanted<'_>, &Observed),
+    memory: &mut Memory,
+) -> Advance {
+    let rest = Advance { made_of: MadeOf::told(app), ..Advance::default() };
+    let (Ok(workload), Some(children)) = (&wish.workload, wish.children) else { return rest };
+    match confirm(ctx, key, app, observed, memory).await {
+        Ok(true) => (),
+        Ok(false) => return Advance { is_gone: true, ..rest },
+        Err(error) => return Advance { pass: refused(key, wish.now.generation, memory, error).pass, ..rest },
+    }
+    let cared = care(&ctx.cluster, key, (children, wish.now.scaling), observed, memory).await;
+    for news in news::of_children(&cared.0, workload) {
+        ctx.tell(key, app.metadata.uid.as_deref(), memory, news);
+    }
+    Advance { pass: outcome_of(cared).pass, ..rest }
+}
+
+/// So long an app that has a platform change may come no further: twice as long as its Deployment may.
+fn patience(platform: &Platform, app: &EGApp) -> Duration {
+    let policy = platform.environment(app.spec.environment);
+    let deadline = policy.map_or(600, |policy| policy.progress_deadline_seconds);
+    2 * Duration::from_secs(u64::try_from(deadline).unwrap_or_default())
 }
 
 /// The first child that is in the way speaks for all; the earliest of all tries decides when to come again.

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::lineage::{Holding, Lineage, Recalled};
 use super::notice::Notice;
 use crate::controller::key::ObjectKey;
 use crate::controller::scope::Area;
@@ -39,6 +40,11 @@ pub enum Standing {
         /// The reason and message of its status.
         why: String,
     },
+    /// Nobody can tell: pass after pass over it came to no end.
+    Unclear {
+        /// What is known of it.
+        why: String,
+    },
 }
 
 /// A turn that was given to an app.
@@ -63,11 +69,13 @@ pub struct Turns {
     metrics: ChangeMetrics,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    revision: u64,
+    lineage: Lineage,
     order: Vec<Environment>,
     at_a_time: usize,
+    /// So many apps may fail, and the change goes on.
+    max_failing: usize,
     /// Areas of which nobody knows yet which apps there are.
     unlisted: BTreeSet<Area>,
     /// Apps that have not been looked at since the platform or the view of the cluster is another.
@@ -107,7 +115,16 @@ impl Turns {
     /// No app is known yet, in any of `areas`.
     #[must_use]
     pub fn new(platform: &Platform, areas: impl IntoIterator<Item = Area>, metrics: ChangeMetrics) -> Self {
-        let mut state = State { unlisted: areas.into_iter().collect(), ..State::default() };
+        let mut state = State {
+            lineage: Lineage::new(platform.revision()),
+            order: Vec::new(),
+            at_a_time: 0,
+            max_failing: 0,
+            unlisted: areas.into_iter().collect(),
+            unseen: BTreeSet::new(),
+            apps: BTreeMap::new(),
+            told: Told::default(),
+        };
         state.follow(platform);
         state.count(&metrics);
         Self { state: Mutex::new(state), metrics }
@@ -116,13 +133,43 @@ impl Turns {
     /// Another platform holds: all is open again until each of `apps` has been looked at.
     pub fn renew(&self, platform: &Platform, apps: Vec<ObjectKey>) {
         let mut state = self.lock();
+        let former = state.lineage.now().change;
         state.follow(platform);
         state.apps.clear();
         state.unseen = apps.into_iter().collect();
-        if state.told != Told::Nothing {
+        if state.told != Told::Nothing && state.lineage.now().change != former {
             state.told = Told::OfFormer;
         }
         state.count(&self.metrics);
+    }
+
+    /// Another process went before this one and has left that behind, or none did. Whether the platform that holds may be one that
+    /// has been replaced: nobody has a turn then before another one comes, or [`trust`](Self::trust).
+    pub fn recall(&self, recalled: Option<Recalled>) -> bool {
+        let lineage = &mut self.lock().lineage;
+        lineage.recall(recalled);
+        lineage.is_outdated()
+    }
+
+    /// The platform that holds is meant, whatever another process knew.
+    pub fn trust(&self) -> Step {
+        let mut state = self.lock();
+        state.lineage.trust();
+        state.step(&self.metrics)
+    }
+
+    /// What holds; `None` where it may have been replaced.
+    #[must_use]
+    pub fn holding(&self) -> Option<Holding> {
+        let state = self.lock();
+        (!state.lineage.is_outdated()).then(|| state.lineage.now())
+    }
+
+    /// The change that brought the platform of that revision; 0 where the turns are not about that one.
+    #[must_use]
+    pub fn change(&self, revision: u64) -> u64 {
+        let now = self.lock().lineage.now();
+        if now.revision == Some(revision) { now.change } else { 0 }
     }
 
     /// The sight of an area is another: no further turn before each of its `apps` has been looked at. Nobody waits for an
@@ -134,18 +181,18 @@ impl Turns {
         state.step(&self.metrics)
     }
 
-    /// The app's turn, if it has one under the platform of that revision.
+    /// The app's turn to get that change, if it has one.
     #[must_use]
-    pub fn turn(&self, key: &ObjectKey, revision: u64) -> Option<Turn> {
+    pub fn turn(&self, key: &ObjectKey, change: u64) -> Option<Turn> {
         let state = self.lock();
         let member = state.apps.get(key).filter(|member| member.stage != Stage::Waiting)?;
-        (state.revision == revision).then_some(Turn { was_ready: member.was_ready })
+        (state.lineage.now().change == change).then_some(Turn { was_ready: member.was_ready })
     }
 
-    /// A pass over the app under the platform of that revision has found this. A report on a platform that holds no
-    /// more changes nothing: the app is to be looked at again.
-    pub fn report(&self, key: &ObjectKey, revision: u64, standing: Standing) -> Step {
-        self.lock().report(key, revision, standing, &self.metrics)
+    /// A pass over the app has found this of that change. A report on one that another has taken the place of changes
+    /// nothing: the app is to be looked at again.
+    pub fn report(&self, key: &ObjectKey, change: u64, standing: Standing) -> Step {
+        self.lock().report(key, change, standing, &self.metrics)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -155,19 +202,14 @@ impl Turns {
 
 impl State {
     fn follow(&mut self, platform: &Platform) {
-        self.revision = platform.revision();
+        self.lineage.follow(platform.revision());
         self.order = platform.rollout_order().collect();
         self.at_a_time = platform.max_concurrent_rollouts();
+        self.max_failing = platform.max_failing_rollouts();
     }
 
-    fn report(
-        &mut self,
-        key: &ObjectKey,
-        revision: u64,
-        standing: Standing,
-        metrics: &ChangeMetrics,
-    ) -> Step {
-        if self.revision != revision {
+    fn report(&mut self, key: &ObjectKey, change: u64, standing: Standing, metrics: &ChangeMetrics) -> Step {
+        if self.lineage.now().change != change {
             return Step::default();
         }
         let is_news = self.place(key, standing) | self.unseen.remove(key);
@@ -176,7 +218,7 @@ impl State {
 
     /// Nothing is decided, nor counted for each of many apps, before the last has been looked at.
     fn step(&mut self, metrics: &ChangeMetrics) -> Step {
-        if !self.knows_all() {
+        if !self.knows_all() || self.lineage.is_outdated() {
             return Step::default();
         }
         let notice = self.notice();
@@ -212,6 +254,7 @@ impl State {
             {
                 return false;
             }
+            Standing::Unclear { why } => return self.give_up(key, why),
             Standing::Waiting { environment, is_ready } => {
                 Member { environment, was_ready: is_ready, stage: Stage::Waiting }
             }
@@ -225,13 +268,27 @@ impl State {
         is_news
     }
 
+    /// Nothing can be learned of an app: it gives its turn back, as one that fails if it was Ready.
+    fn give_up(&mut self, key: &ObjectKey, why: String) -> bool {
+        let Some(member) = self.apps.get_mut(key).filter(|member| member.stage == Stage::Rolling) else {
+            return false;
+        };
+        if member.was_ready {
+            member.stage = Stage::Failing(why);
+            return true;
+        }
+        self.apps.remove(key).is_some()
+    }
+
     /// Gives the turns that are free. Those that are not Ready come first: they have nothing to lose.
     fn give_turns(&mut self) -> Vec<ObjectKey> {
-        if self.failing().is_some() {
+        if self.halt().is_some() {
             return Vec::new();
         }
-        let in_environment =
-            |wanted: &&Environment| self.apps.values().any(|member| member.environment == **wanted);
+        let is_open = |member: &Member| !member.stage.is_failing();
+        let in_environment = |wanted: &&Environment| {
+            self.apps.values().any(|member| member.environment == **wanted && is_open(member))
+        };
         let Some(wave) = self.order.iter().find(in_environment).copied() else { return Vec::new() };
         let rolling = self.apps.values().filter(|member| member.stage == Stage::Rolling).count();
         let mut waiting: Vec<_> = self
@@ -250,11 +307,16 @@ impl State {
             .collect()
     }
 
-    fn failing(&self) -> Option<(&ObjectKey, &str)> {
-        self.apps.iter().find_map(|(key, member)| match &member.stage {
+    fn failing(&self) -> impl Iterator<Item = (&ObjectKey, &str)> {
+        self.apps.iter().filter_map(|(key, member)| match &member.stage {
             Stage::Failing(why) => Some((key, why.as_str())),
             Stage::Waiting | Stage::Rolling => None,
         })
+    }
+
+    /// The first of the apps that fail, where there are more than may.
+    fn halt(&self) -> Option<(&ObjectKey, &str)> {
+        self.failing().next().filter(|_| self.failing().count() > self.max_failing)
     }
 
     /// What people have not heard yet.
@@ -262,18 +324,19 @@ impl State {
         if !self.is_under_way() {
             return None;
         }
-        let waiting = self.waiting();
-        let (told, notice) = match (self.failing(), self.told) {
+        let (waiting, failing) = (self.waiting(), self.failing().count());
+        let is_done = failing == self.apps.len();
+        let (told, notice) = match (self.halt(), self.told) {
             (Some((app, why)), Told::Nothing | Told::Begun | Told::OfFormer) => {
-                let others = self.apps.values().filter(|member| member.stage.is_failing()).count() - 1;
+                let others = failing - 1;
                 (Told::Halted, Notice::Halted { app: app.clone(), why: why.to_owned(), others, waiting })
             }
-            (None, Told::Halted) if !self.apps.is_empty() => (Told::Begun, Notice::Resumed { waiting }),
+            (None, Told::Halted) if !is_done => (Told::Begun, Notice::Resumed { waiting }),
             (None, Told::Nothing | Told::OfFormer) if !waiting.is_empty() => {
                 (Told::Begun, Notice::Begun { waiting, at_a_time: self.at_a_time })
             }
-            (None, Told::Begun | Told::Halted | Told::OfFormer) if self.apps.is_empty() => {
-                (Told::Nothing, Notice::Complete)
+            (None, Told::Begun | Told::Halted | Told::OfFormer) if is_done => {
+                (Told::Nothing, Notice::Complete { failing })
             }
             (Some(_), Told::Halted) | (None, Told::Nothing | Told::Begun | Told::Halted | Told::OfFormer) => {
                 return None;
@@ -305,7 +368,7 @@ impl State {
                 metrics.apps(environment.as_str(), word, count);
             }
         }
-        metrics.halted(is_under_way && self.failing().is_some());
+        metrics.halted(is_under_way && self.halt().is_some());
     }
 }
 

@@ -21,6 +21,7 @@ use crate::controller::queue::WorkQueue;
 use crate::controller::scope::{Area, Scope};
 use crate::controller::store::Versioned;
 use crate::controller::watch::{self as watch_loop, Observer, is_forbidden, status_of};
+use crate::platform::Platform;
 use crate::telemetry::{AccessMetrics, Chain, Metrics};
 use egapp_api::labels;
 
@@ -51,12 +52,7 @@ impl Watches {
         let mut feed = self.ctx.platform.clone();
         while feed.changed().await.is_ok() {
             let platform = Arc::clone(&feed.borrow_and_update());
-            self.ctx.formers.follow(&platform);
-            let apps: Vec<_> = self.ctx.cluster.all_caches().flat_map(|caches| caches.apps.keys()).collect();
-            self.ctx.turns.renew(&platform, apps.clone());
-            for key in apps {
-                self.queue.add(key);
-            }
+            take_up(&self.ctx, &self.queue, &platform);
         }
     }
 
@@ -137,6 +133,16 @@ impl Watches {
             self.has_undecodable.store(count > 0, Ordering::Relaxed);
             self.ctx.app_metrics.undecodable(count);
         }
+    }
+}
+
+/// That platform holds from now on, or is known to be of another change.
+pub fn take_up(ctx: &Context, queue: &WorkQueue, platform: &Arc<Platform>) {
+    ctx.formers.follow(platform);
+    let apps: Vec<_> = ctx.cluster.all_caches().flat_map(|caches| caches.apps.keys()).collect();
+    ctx.turns.renew(platform, apps.clone());
+    for key in apps {
+        queue.add(key);
     }
 }
 

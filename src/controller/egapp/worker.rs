@@ -27,6 +27,9 @@ const PASS_TIMEOUT: Duration = Duration::from_mins(1);
 /// no request where nothing is amiss.
 const RESYNC: Duration = Duration::from_mins(30);
 
+/// After so many abandoned passes in a row over an app, a platform change waits for it no longer.
+const ABANDONED: u8 = 3;
+
 /// Works until the queue is closed.
 pub async fn run(ctx: Arc<Context>, queue: Arc<WorkQueue>) {
     while let Some(claim) = queue.take().await {
@@ -70,6 +73,8 @@ async fn pass(ctx: &Context, queue: &WorkQueue, key: &ObjectKey) -> (Outcome, Op
         }
     };
     let result = tokio::time::timeout(PASS_TIMEOUT, AssertUnwindSafe(run).catch_unwind()).await;
+    memory.abandoned = if result.is_err() { memory.abandoned.saturating_add(1) } else { 0 };
+    let is_hopeless = memory.abandoned >= ABANDONED;
     ctx.memories.put(key, uid, memory);
     match result {
         Ok(Ok(pass)) => {
@@ -97,6 +102,11 @@ async fn pass(ctx: &Context, queue: &WorkQueue, key: &ObjectKey) -> (Outcome, Op
             );
             // How the app stands to a platform change is not known: to say that it has got through it would hand on its
             // turn while the API server is slow.
+            if is_hopeless {
+                let why = format!("passes over it take longer than {seconds} s, and are abandoned");
+                let standing = Standing::Unclear { why };
+                take_turns(ctx, queue, key, Some((ctx.turns.change(ctx.platform().revision()), standing)));
+            }
             (Outcome::Timeout, Some(PASS_TIMEOUT))
         }
     }
@@ -104,8 +114,9 @@ async fn pass(ctx: &Context, queue: &WorkQueue, key: &ObjectKey) -> (Outcome, Op
 
 /// Tells how the app stands to a platform change.
 fn take_turns(ctx: &Context, queue: &WorkQueue, key: &ObjectKey, standing: Option<(u64, Standing)>) {
-    let (revision, standing) = standing.unwrap_or_else(|| (ctx.platform().revision(), Standing::default()));
-    take_step(ctx, queue, ctx.turns.report(key, revision, standing));
+    let now = || (ctx.turns.change(ctx.platform().revision()), Standing::default());
+    let (change, standing) = standing.unwrap_or_else(now);
+    take_step(ctx, queue, ctx.turns.report(key, change, standing));
 }
 
 /// Calls the apps whose turn it is, and tells people what they should hear.
