@@ -10,7 +10,7 @@ use super::contest::Contest;
 use super::ensure::Override;
 use super::error::Error;
 use super::observe::Observed;
-use super::replicas::Scaling;
+use super::replicas::{Reign, Scaling};
 use crate::controller::events::Bucket;
 use crate::controller::key::ObjectKey;
 
@@ -41,6 +41,8 @@ pub struct Memory {
     pub moving_since: Option<Instant>,
     /// When a failure was told last, if the app is not settled since.
     pub news_told: Option<Instant>,
+    /// Who has had the replicas.
+    pub reign: Reign,
     /// Whether pods of a new version are on their way.
     pub is_rolling: bool,
     /// How many events there were lately.
@@ -187,6 +189,7 @@ impl Memory {
             template,
             moving_since,
             news_told,
+            reign,
             is_rolling,
             events,
         } = self;
@@ -200,6 +203,7 @@ impl Memory {
             && template.is_none()
             && moving_since.is_none()
             && news_told.is_none()
+            && *reign == Reign::Unknown
             && !is_rolling
             && *events == Bucket::default()
     }

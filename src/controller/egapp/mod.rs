@@ -4,6 +4,7 @@
 pub mod apply;
 pub mod change;
 pub mod cluster;
+pub mod confirm;
 pub mod contest;
 pub mod context;
 pub mod crew;

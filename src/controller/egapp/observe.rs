@@ -26,6 +26,8 @@ pub struct Observed {
     pub scaled_by: Vec<Box<str>>,
     /// Names of autoscalers that scale the EGApp itself.
     pub app_scaled_by: Vec<Box<str>>,
+    /// Whether the replicas are those of an autoscaler that has only just gone: see [`Reign`](super::replicas::Reign).
+    pub is_in_grace: bool,
     /// Names of the live pods, sorted; none while the Deployment is somebody else's.
     pub pods: Vec<Box<str>>,
     /// What troubles them.
@@ -74,7 +76,17 @@ pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
     let mut scaled_by = caches.aims.of(Target::Deployment, key);
     scaled_by.retain(|name| is_foreign || **name != *key.name());
     let app_scaled_by = caches.aims.of(Target::EGApp, key);
-    Observed { deployment, service, disruption_budget, autoscaler, scaled_by, app_scaled_by, pods, troubles }
+    Observed {
+        deployment,
+        service,
+        disruption_budget,
+        autoscaler,
+        scaled_by,
+        app_scaled_by,
+        is_in_grace: false,
+        pods,
+        troubles,
+    }
 }
 
 impl Observed {
