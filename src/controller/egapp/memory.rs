@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::contest::Contest;
+use super::contest::{Contest, Told};
 use super::ensure::Override;
 use super::error::Error;
 use super::observe::Observed;
@@ -29,6 +29,8 @@ pub struct Memory {
     pub failure: Failure<Arc<Error>>,
     /// The last failure to write the status.
     pub status_failure: Failure<()>,
+    /// The status that was written last, and how often somebody else has changed it.
+    pub status_told: Told,
     /// For what every child was last found to be in sync: most passes have another cause, and need not compare again.
     pub in_sync: Option<InSync>,
     /// The generation of an edit that has not been brought about yet.
@@ -183,6 +185,7 @@ impl Memory {
             autoscaler,
             failure,
             status_failure,
+            status_told,
             in_sync,
             edit,
             change,
@@ -196,6 +199,7 @@ impl Memory {
         [deployment, service, disruption_budget, autoscaler].into_iter().all(ChildMemory::is_empty)
             && failure.is_empty()
             && status_failure.is_empty()
+            && *status_told == Told::default()
             && in_sync.is_none()
             && edit.is_none()
             && !change.had_turn
