@@ -1,4 +1,5 @@
-//! Two managers and one lease on a real API server: who leads, who takes over, and when.
+//! Two managers and one lease on a real API server: who leads, who takes over, and when; and what a manager asks the API
+//! server for before it leads.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,14 +10,16 @@
 
 mod support;
 
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use cluster::{Cluster, Companion, Options, Part, Shared};
-use serde_json::Value;
+use cluster::{Cluster, Companion, Identity, Options, Part, Shared};
+use serde_json::{Value, json};
 
+use support::app::five_fields;
 use support::http::get;
-use support::{eventually, holds, project};
+use support::{App, eventually, holds, project};
 
 const LEASE: &str = "test.platform.evillgenius.com";
 
@@ -46,13 +49,17 @@ impl<'a> Election<'a> {
     }
 
     async fn contender(&self, name: &str) -> Contender {
+        self.manager(name, &self.cluster.kubeconfig(), "--leader-elect").await
+    }
+
+    async fn manager(&self, name: &str, kubeconfig: &Path, elect: &str) -> Contender {
         let mut command = Command::new(env!("CARGO_BIN_EXE_manager"));
         command
-            .args(["--leader-elect", "--health-probe-bind-address=127.0.0.1:0"])
+            .args([elect, "--health-probe-bind-address=127.0.0.1:0"])
             .args(["--metrics-bind-address=127.0.0.1:0", "--metrics-secure=false"])
             .arg(format!("--leader-election-id={LEASE}"))
             .arg(format!("--leader-election-namespace={}", self.namespace))
-            .arg(format!("--kubeconfig={}", self.cluster.kubeconfig().display()));
+            .arg(format!("--kubeconfig={}", kubeconfig.display()));
         let process = self.cluster.companion(&format!("{}-{name}", self.namespace), &mut command).unwrap();
         let probes = address(&process, "Serving health probes").await;
         let metrics = address(&process, "Serving metrics server").await;
@@ -80,8 +87,13 @@ impl<'a> Election<'a> {
 
 impl Contender {
     fn leads(&self) -> bool {
+        self.metric(&format!("leader_election_master_status{{name=\"{LEASE}\"}}")) == Some(1.0)
+    }
+
+    fn metric(&self, series: &str) -> Option<f64> {
         let (_, text) = get(&self.metrics, "/metrics");
-        text.contains(&format!("leader_election_master_status{{name=\"{LEASE}\"}} 1\n"))
+        let line = text.lines().find(|line| line.starts_with(series))?;
+        line.rsplit_once(' ')?.1.parse().ok()
     }
 
     async fn until_leading(&self) {
@@ -226,4 +238,115 @@ async fn a_leader_that_cannot_renew_ends_by_its_deadline_while_a_standby_waits_a
     standby.until_leading().await;
     drop((leader, standby));
     cluster.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_standby_queues_nothing_and_works_on_what_is_there_once_it_leads() {
+    // Nobody else works on the EGApps of this one.
+    let cluster = api_with_crd().start().await.unwrap();
+    let election = Election::on(&cluster).await;
+    let (mut leader, standby) = election.leader_and_standby().await;
+    let first = App::named(&cluster, "app-0").await;
+    let apps: Vec<_> = (0..20).map(|number| first.sibling(&format!("app-{number}"))).collect();
+    for app in &apps {
+        app.apply(&five_fields("go", "dev")).await;
+    }
+    let deployments = async |wanted: usize| {
+        eventually("the Deployments", async || {
+            let count = first.items("deployments").await.len();
+            holds(count == wanted, || count.to_string())
+        })
+        .await;
+    };
+    deployments(20).await;
+    for app in &apps[10..] {
+        app.kubectl(&["delete", "egapp", &app.name]).await;
+    }
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    for series in ["workqueue_depth{", "workqueue_adds_total{"] {
+        assert_eq!(standby.metric(series), Some(0.0), "{series}");
+    }
+    first.kubectl(&["delete", "deployments", "--all"]).await;
+    deployments(10).await;
+    leader.send("-KILL");
+    leader.ended().await;
+    first.kubectl(&["delete", "deployments", "--all"]).await;
+    standby.until_leading().await;
+    deployments(10).await;
+    let waited = standby.metric("workqueue_queue_duration_seconds_sum{").unwrap();
+    assert!(waited < 20.0, "{waited} s");
+    eventually("the queue is empty", async || {
+        let depth = standby.metric("workqueue_depth{");
+        holds(depth == Some(0.0), || format!("{depth:?}"))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_list_is_as_new_as_its_request() {
+    let election = Election::on(CLUSTER.get().await.unwrap()).await;
+    let mark = election.cluster.audit_mark().unwrap();
+    let contender = election.contender("reader").await;
+    contender.until_leading().await;
+    let lists = eventually("six kinds are listed", async || {
+        // Other tests have managers of their own, that began before or after; none asks otherwise.
+        let watches = election.cluster.audit_since(mark).unwrap().user_agent("pe-app/").verb("watch");
+        let lists = watches.filter(|event| event.uri.contains("sendInitialEvents=true")).events();
+        let answered = lists.iter().filter(|list| list.code == 200).count();
+        holds(answered >= 6, || format!("{lists:#?}")).map(|()| lists)
+    })
+    .await;
+    let is_of_any_age = |uri: &str| uri.split(['?', '&']).any(|pair| pair == "resourceVersion=0");
+    assert!(lists.iter().all(|list| !is_of_any_age(&list.uri)), "{lists:#?}");
+}
+
+#[tokio::test]
+async fn a_kind_that_may_be_listed_and_not_watched_costs_ever_fewer_lists_and_is_told_once() {
+    let options = api_with_crd().api_server_flag("--feature-gates=WatchList=false");
+    let cluster = options.start().await.unwrap();
+    let election = Election::on(&cluster).await;
+    let rights = |groups: &[&str], resources: &[&str], verbs: &[&str]| json!({ "apiGroups": groups, "resources": resources, "verbs": verbs });
+    let others =
+        ["egapps", "deployments", "poddisruptionbudgets", "horizontalpodautoscalers", "pods", "leases"];
+    let role = |verbs: &[&str]| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "lister" },
+            "rules": [rights(&["*"], &others, &["*"]), rights(&[""], &["services"], verbs)],
+        })
+    };
+    cluster.apply(&role(&["list", "watch"]).to_string()).await.unwrap();
+    let bind = ["create", "clusterrolebinding", "lister", "--clusterrole=lister", "--user=lister"];
+    cluster.kubectl(bind).await.unwrap();
+    let kubeconfig = cluster.kubeconfig_for(&Identity::user("lister")).await.unwrap();
+    let contender = election.manager("lister", &kubeconfig, "--leader-elect=false").await;
+    eventually("it is ready", async || {
+        let (code, text) = get(&contender.probes, "/readyz?verbose");
+        holds(code == 200, || text)
+    })
+    .await;
+    cluster.apply(&role(&["list"]).to_string()).await.unwrap();
+    // Ends the watches that are open.
+    cluster.kill(Part::ApiServer).unwrap();
+    cluster.start(Part::ApiServer).await.unwrap();
+    let forbidden = "egapp_watch_forbidden{kind=\"Service\"";
+    eventually("it is refused", async || holds(contender.metric(forbidden) == Some(1.0), || contender.log()))
+        .await;
+    let mark = cluster.audit_mark().unwrap();
+    for _ in 0..200 {
+        assert_eq!(contender.metric(forbidden), Some(1.0));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let lists = cluster.audit_since(mark).unwrap().user("lister").resource("services").verb("list");
+    assert!((1..=5).contains(&lists.count()), "{lists:#?}");
+    let all = cluster.audit().unwrap().user("lister").verb("list");
+    let of_some_age = all.filter(|list| list.uri.contains("resourceVersion="));
+    assert_eq!(of_some_age.count(), 0, "{of_some_age:#?}");
+    let told = contender.log().matches("the operator may not list or watch Services").count();
+    assert_eq!(told, 1, "{}", contender.log());
+    cluster.apply(&role(&["list", "watch"]).to_string()).await.unwrap();
+    eventually("the right is back", async || {
+        let value = contender.metric(forbidden);
+        holds(value == Some(0.0), || format!("{value:?}"))
+    })
+    .await;
 }

@@ -4,6 +4,9 @@
 //! same time, and a key that is added during its own run is queued again when that run ends. Waiting keys are
 //! served first in, first out, so that a busy object starves nobody; only work that can wait, as the rest of what a
 //! run has begun, is served as if it had come `COURTESY` later.
+//!
+//! A queue that has not been opened takes nothing: who stands by and follows events would keep the names of what has
+//! long been deleted, and report a line that nobody serves.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,7 +47,15 @@ struct State {
     running: BTreeSet<ObjectKey>,
     due: BTreeMap<ObjectKey, Instant>,
     timeline: BTreeSet<(Instant, ObjectKey)>,
-    closed: bool,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    NotOpened,
+    Open,
+    Closed,
 }
 
 /// A key taken from the queue. Dropping it ends the run.
@@ -55,10 +66,21 @@ pub struct Claim {
 }
 
 impl WorkQueue {
-    /// An empty queue that reports to `metrics`.
+    /// An empty queue that reports to `metrics`, and drops what is added before it is opened.
     #[must_use]
     pub fn new(metrics: QueueMetrics) -> Arc<Self> {
         Arc::new(Self { state: Mutex::default(), changed: Notify::new(), metrics })
+    }
+
+    /// From now on keys are queued.
+    pub fn open(&self) {
+        self.lock().phase = Phase::Open;
+    }
+
+    /// Whether keys are queued: not before the queue is opened, nor once it is closed.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.lock().phase == Phase::Open
     }
 
     /// Queues `key` now, unless it waits already. A delayed addition of the key is replaced by this one.
@@ -73,6 +95,9 @@ impl WorkQueue {
 
     fn add_with(&self, key: ObjectKey, urgency: Urgency) {
         let mut state = self.lock();
+        if state.phase != Phase::Open {
+            return;
+        }
         state.forget_delay(&key);
         self.enqueue(&mut state, key, urgency);
         drop(state);
@@ -83,7 +108,7 @@ impl WorkQueue {
     pub fn add_after(&self, key: ObjectKey, delay: Duration) {
         let at = Instant::now() + delay;
         let mut state = self.lock();
-        if state.due.get(&key).is_some_and(|earlier| *earlier <= at) {
+        if state.phase != Phase::Open || state.due.get(&key).is_some_and(|earlier| *earlier <= at) {
             return;
         }
         state.forget_delay(&key);
@@ -104,7 +129,7 @@ impl WorkQueue {
             let notified = self.changed.notified();
             let next_due = {
                 let mut state = self.lock();
-                if state.closed {
+                if state.phase == Phase::Closed {
                     return None;
                 }
                 self.promote_due(&mut state);
@@ -124,7 +149,7 @@ impl WorkQueue {
 
     /// Wakes every taker with `None`. Runs that were claimed before go on.
     pub fn close(&self) {
-        self.lock().closed = true;
+        self.lock().phase = Phase::Closed;
         self.changed.notify_waiters();
         self.changed.notify_one();
     }

@@ -8,7 +8,9 @@ use crate::controller::key::ObjectKey;
 use crate::telemetry::Metrics;
 
 fn queue() -> Arc<WorkQueue> {
-    WorkQueue::new(Metrics::new().unwrap().queue("test"))
+    let queue = WorkQueue::new(Metrics::new().unwrap().queue("test"));
+    queue.open();
+    queue
 }
 
 fn key(name: &str) -> ObjectKey {
@@ -26,6 +28,22 @@ async fn a_key_waits_at_most_once() {
     queue.add(key("a"));
     drop(queue.take().await);
     assert!(is_idle(&queue).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_is_not_open_keeps_nothing() {
+    let queue = WorkQueue::new(Metrics::new().unwrap().queue("test"));
+    for n in 0..100 {
+        queue.add(key(&format!("k{n}")));
+        queue.add_after(key(&format!("l{n}")), Duration::from_secs(1));
+    }
+    queue.open();
+    assert!(timeout(Duration::from_mins(1), queue.take()).await.is_err());
+    queue.add(key("a"));
+    assert_eq!(queue.take().await.unwrap().key(), &key("a"));
+    queue.close();
+    queue.add(key("a"));
+    assert!(queue.take().await.is_none());
 }
 
 #[tokio::test(start_paused = true)]

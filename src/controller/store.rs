@@ -1,7 +1,8 @@
 //! A local copy of one kind of object, fed by its watch and by the replies to our own writes. No I/O.
 //!
 //! Resource versions of one kind are compared as numbers (KEP-5504 makes that order part of the API), so an event
-//! that is older than what we already know is dropped: after our own write the echo from the watch is no news.
+//! that is older than what we already know is dropped: after our own write the echo from the watch is no news. The
+//! same goes for lists: one that another API server answers from a cache that lags puts nothing back.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -85,8 +86,7 @@ impl<V: Versioned> Store<V> {
             Event::Apply(object) => state.upsert(object).into_iter().collect(),
             Event::Delete(object) => {
                 state.seen = state.seen.max(object.resource_version());
-                let key = object.key();
-                state.objects.remove(&key).map(|_| key).into_iter().collect()
+                state.remove(&object).into_iter().collect()
             }
         }
     }
@@ -111,11 +111,7 @@ impl<V: Versioned> Store<V> {
 
     /// Takes out an object that we have deleted, unless another has taken its place: the watch tells later.
     pub fn forget(&self, object: &V) {
-        let (key, mut state) = (object.key(), self.write());
-        let is_the_same = |held: &Arc<V>| held.resource_version() <= object.resource_version();
-        if state.objects.get(&key).is_some_and(is_the_same) {
-            state.objects.remove(&key);
-        }
+        self.write().remove(object);
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State<V>> {
@@ -129,7 +125,9 @@ impl<V: Versioned> Store<V> {
 
 impl<V: Versioned> State<V> {
     fn swap(&mut self) -> Vec<ObjectKey> {
-        let before = std::mem::replace(&mut self.objects, std::mem::take(&mut self.incoming));
+        let listed = std::mem::take(&mut self.incoming);
+        let listed = self.newest_of(listed);
+        let before = std::mem::replace(&mut self.objects, listed);
         let is_same = |key: &ObjectKey, object: &Arc<V>, others: &BTreeMap<ObjectKey, Arc<V>>| {
             others.get(key).is_some_and(|other| other.resource_version() == object.resource_version())
         };
@@ -137,6 +135,24 @@ impl<V: Versioned> State<V> {
         let changed =
             self.objects.iter().filter(|(key, object)| !is_same(key, object, &before)).map(|(key, _)| key);
         gone.chain(changed).cloned().collect()
+    }
+
+    /// What exists after that list. An object of which a newer state is held shows that the list was made before that
+    /// state: it says nothing of whatever is as new, and the watch, which goes on from the list, tells the rest. Any other
+    /// object that is not listed is gone.
+    fn newest_of(&self, mut listed: BTreeMap<ObjectKey, Arc<V>>) -> BTreeMap<ObjectKey, Arc<V>> {
+        let is_held_newer = |(key, held): &(&ObjectKey, &Arc<V>)| {
+            listed.get(*key).is_some_and(|listed| listed.resource_version() < held.resource_version())
+        };
+        let newer = self.objects.iter().filter(is_held_newer).map(|(_, held)| held.resource_version());
+        let Some(made_before) = newer.min() else { return listed };
+        for (key, held) in self.objects.iter().filter(|(_, held)| held.resource_version() >= made_before) {
+            let is_newer = listed.get(key).is_none_or(|it| it.resource_version() < held.resource_version());
+            if is_newer {
+                listed.insert(key.clone(), Arc::clone(held));
+            }
+        }
+        listed
     }
 
     fn upsert(&mut self, object: V) -> Option<ObjectKey> {
@@ -147,6 +163,13 @@ impl<V: Versioned> State<V> {
         let key = object.key();
         self.objects.insert(key.clone(), Arc::new(object));
         Some(key)
+    }
+
+    /// Takes out an object that is gone; one of its name that was made since stays.
+    fn remove(&mut self, gone: &V) -> Option<ObjectKey> {
+        let key = gone.key();
+        self.objects.get(&key).filter(|held| held.resource_version() <= gone.resource_version())?;
+        self.objects.remove(&key).map(|_| key)
     }
 
     /// Whether what we hold is at least as new. Versions that are no numbers never are.

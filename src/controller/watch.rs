@@ -20,10 +20,18 @@ const BACKOFF: Backoff = Backoff { base: Duration::from_secs(1), cap: Duration::
 /// sending it would otherwise be tried with the same resource version for ever.
 const ERRORS_BEFORE_RELIST: u32 = 5;
 
+/// A watch that has said nothing for so long after its list is taken to run: one that is refused says so at once.
+const SETTLING: Duration = Duration::from_secs(3);
+
+/// The same for one that goes on after an error: longer than the client waits for an answer.
+const RESUMING: Duration = Duration::from_mins(1);
+
 /// What one watch reports to.
 pub trait Observer<K>: Send {
     /// One event, in order.
     fn event(&mut self, event: Event<K>);
+    /// The watch runs, not the list alone: what went wrong before is over.
+    fn steady(&mut self);
     /// An error; the watch goes on after a pause.
     fn error(&mut self, error: &watcher::Error);
 }
@@ -43,23 +51,31 @@ pub async fn run<K>(
     // The objects of a streaming list come one by one (KEP-3157): a restart costs no more memory than the cache.
     let mut config = config.streaming_lists();
     let mut stream = open(&config);
-    let mut errors = 0;
+    let (mut errors, mut course) = (0, Course::default());
     loop {
+        let quiet = course.settles_in();
         let item = tokio::select! {
             () = stop.cancelled() => return,
             item = stream.next() => item,
+            () = tokio::time::sleep(quiet.unwrap_or_default()), if quiet.is_some() => {
+                (errors, course) = (0, Course::Steady);
+                observer.steady();
+                continue;
+            }
         };
         match item {
             Some(Ok(event)) => {
-                // `Init` only says that a list is about to be asked for.
-                if !matches!(event, Event::Init) {
-                    errors = 0;
-                }
+                let before = course;
+                course = Course::after(&event);
                 observer.event(event);
+                if course == Course::Steady && before != Course::Steady {
+                    errors = 0;
+                    observer.steady();
+                }
                 continue;
             }
             Some(Err(error)) => {
-                errors += 1;
+                (errors, course) = (errors + 1, Course::Resuming);
                 metrics.error();
                 observer.error(&error);
                 if is_streaming_refused(&error) {
@@ -74,6 +90,40 @@ pub async fn run<K>(
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(BACKOFF.delay(errors.max(1), std::any::type_name::<K>())) => (),
+        }
+    }
+}
+
+/// How far a watch has come. A list proves nothing of the watch that is to go on from it: where one may be asked for and
+/// the other not, or where the other always answers `410 Gone`, there would be one list after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Course {
+    /// No list is whole.
+    #[default]
+    Listing,
+    /// One is, and nothing has been heard of the watch.
+    Listed,
+    /// It failed, and may go on without another list.
+    Resuming,
+    /// The watch runs.
+    Steady,
+}
+
+impl Course {
+    fn after<K>(event: &Event<K>) -> Self {
+        match event {
+            Event::Init | Event::InitApply(_) => Self::Listing,
+            Event::InitDone => Self::Listed,
+            Event::Apply(_) | Event::Delete(_) => Self::Steady,
+        }
+    }
+
+    /// After so long without a word it is steady.
+    fn settles_in(self) -> Option<Duration> {
+        match self {
+            Self::Listing | Self::Steady => None,
+            Self::Listed => Some(SETTLING),
+            Self::Resuming => Some(RESUMING),
         }
     }
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use http::header::USER_AGENT;
-use http::{HeaderValue, Request};
+use http::uri::PathAndQuery;
+use http::{HeaderValue, Request, Uri};
 use kube::client::retry::RetryPolicy;
 use kube::client::{Body, ClientBuilder};
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
@@ -101,7 +102,7 @@ async fn use_kubeconfig(
 }
 
 /// The client of the controllers: every attempt is counted, has a time limit and passes the fence; attempts that the
-/// server refused for a moment are made again, a few times.
+/// server refused for a moment are made again, a few times. Its lists are as new as their requests.
 ///
 /// # Errors
 /// [`ClientError::Build`] where the configuration names a certificate or key that cannot be used.
@@ -114,6 +115,7 @@ pub(super) fn controllers_client(
     let attempts = plain_client(config, metrics, reach)?;
     let fence = fence.clone();
     let send = service_fn(move |request: Request<Body>| {
+        let request = most_recent(request);
         let (attempts, passed) = (attempts.clone(), fence.check(request.method(), Instant::now()));
         async move {
             passed?;
@@ -124,6 +126,25 @@ pub(super) fn controllers_client(
     let policy = RetryPolicy::new(RETRY_PAUSES.0, RETRY_PAUSES.1, RETRIES, true).unwrap_or_default();
     let send = RetryLayer::new(policy).layer(send);
     Ok(Client::new(send, &config.default_namespace))
+}
+
+/// kube asks for a streaming list of any age (`resourceVersion=0`), which an API server may take from a cache that lags
+/// behind what another one has answered before. Without a version it is as new as the request, as client-go asks first.
+fn most_recent(mut request: Request<Body>) -> Request<Body> {
+    if let Some(uri) = without_age(request.uri()) {
+        *request.uri_mut() = uri;
+    }
+    request
+}
+
+/// The address without `resourceVersion=0`, where it asks for a streaming list.
+fn without_age(uri: &Uri) -> Option<Uri> {
+    let query = uri.query()?;
+    query.split('&').find(|pair| *pair == "sendInitialEvents=true")?;
+    let kept: Vec<_> = query.split('&').filter(|pair| *pair != "resourceVersion=0").collect();
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(format!("{}?{}", uri.path(), kept.join("&"))).ok()?);
+    Uri::from_parts(parts).ok()
 }
 
 /// The client of the election: counted, and without retries, which would outlast the lease. Callers set the time limit.
@@ -143,4 +164,25 @@ pub(super) fn plain_client(
     let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
     let builder = ClientBuilder::try_from(config).map_err(|source| ClientError::Build { url, source })?;
     Ok(builder.with_layer(&metrics.client_layer(host)).with_layer(reach).build())
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::api::WatchParams;
+
+    use super::*;
+
+    #[test]
+    fn a_streaming_list_is_asked_for_as_it_is_now_and_a_watch_goes_on_from_its_version() {
+        let request = |params: &WatchParams, version: &str| {
+            let request = kube::core::Request::new("/apis/apps/v1/deployments").watch(params, version);
+            without_age(request.unwrap().uri()).map(|uri| uri.to_string())
+        };
+        let list = request(&WatchParams::streaming_lists(), "0").unwrap();
+        assert!(list.starts_with("/apis/apps/v1/deployments?"), "{list}");
+        assert!(list.contains("sendInitialEvents=true&resourceVersionMatch=NotOlderThan"), "{list}");
+        assert!(!list.contains("resourceVersion="), "{list}");
+        assert_eq!(request(&WatchParams::default(), "0"), None);
+        assert_eq!(request(&WatchParams::default(), "7"), None);
+    }
 }

@@ -1,8 +1,11 @@
 //! Autoscalers that somebody else makes.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use crate::support::App;
+use crate::support::app::condition;
 use crate::support::operator::requests_when_quiet;
 use crate::{Counts, cluster, ready_with, small, until_autoscalers};
 
@@ -38,6 +41,33 @@ async fn without_one_any_more_the_replicas_are_the_operators_again() {
     app.kubectl(&["delete", "horizontalpodautoscaler", "web"]).await;
     ready_with(&app, 1).await;
     counts.were(&[1, 2, 1]).await;
+}
+
+#[tokio::test]
+async fn one_that_is_replaced_leaves_the_replicas_as_they_are_and_one_that_stays_away_gives_them_back() {
+    let app = App::ready(cluster().await, "web", &small(1)).await;
+    let counts = Counts::begin(&app).await;
+    let says = async |end: &str| {
+        app.until(end, |app| {
+            let ready = condition(app, "Ready");
+            ready["status"] == "True" && ready["message"].as_str().is_some_and(|text| text.ends_with(end))
+        })
+        .await
+    };
+    app.kubectl(&["autoscale", "deployment", "web", "--name=theirs", "--min=3", "--max=9"]).await;
+    ready_with(&app, 3).await;
+    // As the autoscaler itself does it.
+    app.kubectl(&["scale", "deployment", "web", "--replicas=6"]).await;
+    ready_with(&app, 6).await;
+    app.kubectl(&["delete", "horizontalpodautoscaler", "theirs"]).await;
+    says("is gone: unless another one comes, spec.replicaCount counts within half a minute").await;
+    app.kubectl(&["autoscale", "deployment", "web", "--name=renamed", "--min=3", "--max=9"]).await;
+    says("HorizontalPodAutoscaler renamed decides how many there are").await;
+    app.kubectl(&["delete", "horizontalpodautoscaler", "renamed"]).await;
+    let gone = Instant::now();
+    ready_with(&app, 1).await;
+    assert!(gone.elapsed() > Duration::from_secs(25), "{:?}", gone.elapsed());
+    counts.were(&[1, 3, 6, 1]).await;
 }
 
 #[tokio::test]

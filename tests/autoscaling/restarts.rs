@@ -85,8 +85,13 @@ async fn a_manager_that_ends_at_any_step_leaves_the_replicas_as_they_are() {
     drop(operator);
     app.patch(&json!({ "spec": { "autoscaling": null } })).await;
     app.kubectl(&["delete", "horizontalpodautoscaler", "web"]).await;
+    let mark = cluster.audit_mark().unwrap();
     let operator = manager(&cluster, "manager-5").await;
     ready_with(&app, 5).await;
     counts.were(&[5, 6, 5]).await;
+    // What it had listed a moment before was not gone by alone.
+    let asked = requests_when_quiet(&cluster, mark).await;
+    assert_eq!(asked.clone().resource("egapps").verb("get").count(), 1, "{asked:#?}");
+    assert_eq!(asked.resource("horizontalpodautoscalers").verb("list").count(), 1);
     operator.stop().await;
 }

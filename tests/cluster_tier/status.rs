@@ -120,3 +120,18 @@ async fn what_somebody_else_writes_into_the_status_is_taken_back_once_and_for_al
     let writes = requests(cluster, mark).namespace(&app.namespace).writes();
     assert_eq!(writes.count(), 0, "{writes:#?}");
 }
+
+#[tokio::test]
+async fn a_status_that_somebody_keeps_changing_is_put_right_ever_less_often() {
+    let app = App::ready(cluster().await, "web", &with_image(1)).await;
+    app.until("settled", |app| reason(app) == "Available").await;
+    let mark = app.cluster.audit_mark().unwrap();
+    for round in 0..30 {
+        let patch = json!({ "status": { "replicas": 70 + round } }).to_string();
+        app.kubectl(&["patch", "egapp", "web", "--subresource=status", "--type=merge", "-p", &patch]).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let writes = requests(app.cluster, mark).namespace(&app.namespace).writes();
+    assert!((5..=14).contains(&writes.count()), "{} writes: {writes:#?}", writes.count());
+    app.until("it is right in the end", |app| app["status"]["replicas"] == 1).await;
+}

@@ -149,6 +149,11 @@ impl Operator {
             holds(held == Some(1.0), || format!("leader_election_master_status is {held:?}"))
         })
         .await;
+        eventually("the work has begun", async || {
+            let log = self.log();
+            holds(log.contains("Starting workers"), || log)
+        })
+        .await;
         eventually("the queue is empty", async || {
             let depth = self.metric("workqueue_depth{");
             holds(depth == Some(0.0), || format!("workqueue_depth is {depth:?}"))

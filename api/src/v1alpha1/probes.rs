@@ -34,29 +34,29 @@ pub struct Probe {
     /// Seconds from the start of the container, or from the success of the startup probe, to the first try.
     /// Default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = 0, max = 2_147_483_647))]
     pub initial_delay_seconds: Option<i32>,
 
     /// Seconds between two tries. Default: 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub period_seconds: Option<i32>,
 
     /// Seconds after which a try without an answer has failed. Default: 1, which is short for an app that answers
     /// from a data base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub timeout_seconds: Option<i32>,
 
     /// Successes in a row that end a failure. Default: 1, and nothing else for a liveness or startup probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub success_threshold: Option<i32>,
 
     /// Failures in a row that count. Default: 3. For a startup probe, times `periodSeconds`, it is the time that the
     /// app has to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub failure_threshold: Option<i32>,
 }
 

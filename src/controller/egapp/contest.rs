@@ -42,9 +42,49 @@ impl Contest {
     }
 }
 
+/// A status that was written, and that somebody else may change: another operator over the same EGApps, for one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    words: Option<u64>,
+    contest: Option<Contest>,
+}
+
+impl Told {
+    /// How long to wait before a status with these words is written; `None` = no longer. The same words are written again
+    /// only where somebody else has changed them.
+    #[must_use]
+    pub fn pause(&self, words: u64, now: Instant) -> Option<Duration> {
+        let contest = self.contest.as_ref().filter(|_| self.words == Some(words))?;
+        contest.pause(STATUS, now)
+    }
+
+    /// A status with these words was written at `now`.
+    pub fn told(&mut self, words: u64, now: Instant) {
+        if self.words.replace(words) == Some(words) {
+            self.contest = Some(Contest::after(self.contest.take(), STATUS.to_owned(), now));
+        }
+    }
+}
+
+const STATUS: &str = "status";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_same_status_is_written_ever_less_often_and_another_one_at_once() {
+        let (mut told, now) = (Told::default(), Instant::now());
+        for _ in 0..=AT_ONCE {
+            assert_eq!(told.pause(1, now), None);
+            told.told(1, now);
+        }
+        assert!(told.pause(1, now).is_some());
+        assert_eq!(told.pause(1, now + QUIET), None);
+        assert_eq!(told.pause(2, now), None);
+        told.told(2, now);
+        assert_eq!(told.pause(1, now), None);
+    }
 
     fn contested(times: u32, now: Instant) -> Contest {
         (0..times)

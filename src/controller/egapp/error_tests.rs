@@ -94,6 +94,7 @@ fn refusals_with_details_have_their_disposition_and_reason() {
     let terminating =
         json!({ "causes": [{ "reason": "NamespaceTerminating", "field": "metadata.namespace" }] });
     let retry_after = Disposition::Transient { at_least: Duration::from_secs(7) };
+    let longest = Disposition::Transient { at_least: Duration::from_mins(5) };
     assert_all([
         (
             answer(403, "it is being terminated", &terminating),
@@ -111,6 +112,11 @@ fn refusals_with_details_have_their_disposition_and_reason() {
             Reason::AdmissionDenied,
         ),
         (answer(429, "too many", &json!({ "retryAfterSeconds": 7 })), retry_after, Reason::Retrying),
+        (
+            answer(429, "go away", &json!({ "retryAfterSeconds": 4_000_000_000_u32 })),
+            longest,
+            Reason::Retrying,
+        ),
     ]);
 }
 
@@ -144,11 +150,12 @@ fn pauses_follow_the_disposition() {
 
 #[test]
 fn messages_say_what_was_tried_on_what_and_why_it_failed() {
-    let message = answer(403, "User \"op\" cannot patch resource \"deployments\"", &json!({})).message();
+    let sentence = "deployments.apps \"web\" is forbidden: User \"op\" cannot patch resource \"deployments\"";
+    let message = answer(403, sentence, &json!({})).message();
     assert_eq!(
         message,
-        "cannot apply Deployment team/web: User \"op\" cannot patch resource \"deployments\"; grant the operator that \
-         right (config/rbac/role.yaml lists all it needs)"
+        "cannot apply Deployment team/web: deployments.apps \"web\" is forbidden: User \"op\" cannot patch resource \
+         \"deployments\"; grant the operator that right (config/rbac/role.yaml lists all it needs)"
     );
     let taken = Error::NameConflict { kind: "Deployment", key: key(), owner: Some("StatefulSet db".into()) }
         .message();

@@ -7,12 +7,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::budget::OtherBudget;
-use super::contest::Contest;
+use super::contest::{Contest, Told};
 use super::deviation::Deviation;
 use super::ensure::Override;
 use super::error::Error;
 use super::observe::Observed;
-use super::replicas::Scaling;
+use super::replicas::{Reign, Scaling};
 use crate::controller::events::Bucket;
 use crate::controller::key::ObjectKey;
 
@@ -31,6 +31,8 @@ pub struct Memory {
     pub failure: Failure<Arc<Error>>,
     /// The last failure to write the status.
     pub status_failure: Failure<()>,
+    /// The status that was written last, and how often somebody else has changed it.
+    pub status_told: Told,
     /// For what every child was last found to be in sync: most passes have another cause, and need not compare again.
     pub in_sync: Option<InSync>,
     /// The generation of an edit that has not been brought about yet.
@@ -45,6 +47,8 @@ pub struct Memory {
     pub moving_since: Option<Instant>,
     /// When a failure was told last, if the app is not settled since.
     pub news_told: Option<Instant>,
+    /// Who has had the replicas.
+    pub reign: Reign,
     /// Whether pods of a new version are on their way.
     pub is_rolling: bool,
     /// How many passes in a row came to no end.
@@ -239,6 +243,7 @@ impl Memory {
             autoscaler,
             failure,
             status_failure,
+            status_told,
             in_sync,
             edit,
             change,
@@ -246,6 +251,7 @@ impl Memory {
             other_budget,
             moving_since,
             news_told,
+            reign,
             is_rolling,
             abandoned,
             events,
@@ -253,6 +259,7 @@ impl Memory {
         [deployment, service, disruption_budget, autoscaler].into_iter().all(ChildMemory::is_empty)
             && failure.is_empty()
             && status_failure.is_empty()
+            && *status_told == Told::default()
             && in_sync.is_none()
             && edit.is_none()
             && change.is_empty()
@@ -260,6 +267,7 @@ impl Memory {
             && *other_budget == OtherBudget::Absent
             && moving_since.is_none()
             && news_told.is_none()
+            && *reign == Reign::Unknown
             && !is_rolling
             && *abandoned == 0
             && *events == Bucket::default()

@@ -7,8 +7,10 @@ pub mod care;
 pub mod change;
 pub mod claim;
 pub mod cluster;
+pub mod confirm;
 pub mod contest;
 pub mod context;
+pub mod crew;
 pub mod desired;
 pub mod deviation;
 pub mod ensure;
@@ -41,11 +43,14 @@ pub mod worker;
 use std::sync::Arc;
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, join, join_all};
+use futures::future::BoxFuture;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::info;
 
 use self::cluster::Cluster;
 use self::context::Context;
+use self::crew::Crew;
 use self::error::Disposition;
 use self::formers::Formers;
 use self::history::History;
@@ -111,23 +116,29 @@ impl Controller for EgappController {
 
     fn work(&self, stop: CancellationToken) -> BoxFuture<'static, ()> {
         let (ctx, queue, history) = (Arc::clone(&self.ctx), Arc::clone(&self.queue), self.history.clone());
+        let watches = Arc::clone(&self.watches);
         async move {
             let stored = history.recall(&ctx).await;
-            let workers =
-                (0..WORKERS).map(|_| tokio::spawn(worker::run(Arc::clone(&ctx), Arc::clone(&queue))));
-            let workers = join_all(workers);
-            let publishing = tokio::spawn({
+            ctx.sync.opened();
+            queue.open();
+            watches.look_at_all();
+            info!(controller = NAME, "worker count" = WORKERS, "Starting workers");
+            let mut crew = Crew::new(WORKERS, || worker::run(Arc::clone(&ctx), Arc::clone(&queue)));
+            // Dropped with this future, where the work is cut.
+            let mut rest = JoinSet::new();
+            rest.spawn({
                 let (ctx, stop) = (Arc::clone(&ctx), stop.clone());
                 async move { ctx.events.publish(ctx.cluster.client(), stop).await }
             });
-            let keeping = tokio::spawn({
+            rest.spawn({
                 let (ctx, queue, stop) = (Arc::clone(&ctx), Arc::clone(&queue), stop.clone());
                 async move { history.keep(&ctx, &queue, stored, stop).await }
             });
-            stop.cancelled().await;
-            queue.close();
-            workers.await;
-            drop(join(publishing, keeping).await);
+            if crew.work_until(&stop).await {
+                queue.close();
+                crew.finish().await;
+                while rest.join_next().await.is_some() {}
+            }
         }
         .boxed()
     }

@@ -28,6 +28,8 @@ pub struct Observed {
     pub app_scaled_by: Vec<Box<str>>,
     /// Names of other PodDisruptionBudgets that select the pods, sorted.
     pub budgeted_by: Vec<Box<str>>,
+    /// Whether the replicas are those of an autoscaler that has only just gone: see [`Reign`](super::replicas::Reign).
+    pub is_in_grace: bool,
     /// Names of the live pods, sorted; none while the Deployment is somebody else's.
     pub pods: Vec<Box<str>>,
     /// What troubles them.
@@ -85,6 +87,7 @@ pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
         scaled_by,
         app_scaled_by,
         budgeted_by,
+        is_in_grace: false,
         pods,
         troubles,
     }

@@ -11,14 +11,14 @@ use tracing::warn;
 use super::apply::{Applied, apply};
 use super::care::care;
 use super::change::{Author, Came, Subject};
-use super::cluster::AppEntry;
+use super::confirm::{Answer, BEHIND, Doubt, Freshness, confirm};
 use super::context::Context;
 use super::desired::{Children, desired};
 use super::ensure::{Ensure, Failed, Found};
 use super::error::{Disposition, Error};
 use super::memory::{InSync, Memory};
 use super::news;
-use super::observe::{Observed, Ownership, observe};
+use super::observe::{Observed, observe};
 use super::replicas::Scaling;
 use super::report::write_status;
 use super::status::{MadeOf, Outcome, status};
@@ -55,12 +55,11 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
         // The garbage collector has the word now: a child written here could outlive its app.
         return terminating(ctx, key, app, memory, *deleted_at).await;
     }
-    let uid = app.metadata.uid.as_deref().unwrap_or_default();
     let mut advance = advance(ctx, key, app, memory).await;
-    if advance.is_gone {
-        return Pass::default();
+    if advance.is_moot {
+        return advance.pass;
     }
-    let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
+    let observed = look(ctx, key, app, memory);
     let outcome = match &advance.hindrance {
         Some(Hindrance { error, spares_deployment: true, .. }) => Outcome::Impaired(error),
         Some(Hindrance { error, .. }) => Outcome::Failed(error),
@@ -72,6 +71,7 @@ pub async fn reconcile(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut
     advance.pass.requeue = earliest(advance.pass.requeue, memory.other_budget.left(Instant::now()));
     verdict.tell_overrides(app, memory.overrides(), Timestamp::now());
     advance.pass.requeue = earliest(advance.pass.requeue, verdict.changes_in);
+    advance.pass.requeue = earliest(advance.pass.requeue, memory.reign.grace(Instant::now()));
     let is_early = advance.hindrance.is_some_and(|hindrance| hindrance.is_too_soon_to_tell);
     let subject = Subject { app, observed: &observed, change: advance.change };
     let (author, patience) = (advance.author, patience(&ctx.platform(), app));
@@ -133,8 +133,8 @@ struct Advance {
     is_unfinished: bool,
     /// The kind of which a former object must be gone first.
     waits_for: Option<&'static str>,
-    /// The EGApp does not exist any more, or is being deleted.
-    is_gone: bool,
+    /// The EGApp does not exist any more, is being deleted, or is not seen as it is: there is nothing to tell.
+    is_moot: bool,
     /// The platform change that the pass knew of.
     change: u64,
     /// Whose wish it was.
@@ -213,9 +213,7 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     let platform = ctx.platform();
     let change = ctx.turns.change(platform.revision());
     memory.enter(change);
-    let uid = app.metadata.uid.as_deref().unwrap_or_default();
-    let observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
-    memory.other_budget = memory.other_budget.next(&observed.budgeted_by, Instant::now());
+    let observed = look(ctx, key, app, memory);
     let subject = Subject { app, observed: &observed, change };
     let mut wish = wanted(app, &platform, &observed, memory);
     let (author, former) = whose(ctx, key, subject, &wish, memory);
@@ -237,10 +235,8 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
         memory.edit = memory.edit.filter(|_| author != Author::PlatformFormer);
         return here(Advance { made_of, ..Advance::default() });
     };
-    match confirm(ctx, key, app, &observed, memory).await {
-        Ok(true) => (),
-        Ok(false) => return here(Advance { is_gone: true, ..Advance::default() }),
-        Err(error) => return here(Advance { made_of, ..refused(key, now.generation, memory, error) }),
+    if let Err(advance) = settle(ctx, key, app, (&children, &observed), memory).await {
+        return here(Advance { made_of, ..advance });
     }
     memory.failure.clear();
     subject.mark(&mut children, author, memory);
@@ -273,10 +269,8 @@ async fn spare(
 ) -> Advance {
     let rest = Advance { made_of: MadeOf::told(app), ..Advance::default() };
     let (Ok(workload), Some(children)) = (&wish.workload, wish.children) else { return rest };
-    match confirm(ctx, key, app, observed, memory).await {
-        Ok(true) => (),
-        Ok(false) => return Advance { is_gone: true, ..rest },
-        Err(error) => return Advance { pass: refused(key, wish.now.generation, memory, error).pass, ..rest },
+    if let Err(Advance { is_moot, pass, .. }) = settle(ctx, key, app, (&children, observed), memory).await {
+        return Advance { is_moot, pass, ..rest };
     }
     let cared = care(ensure(ctx, key, app), (children, wish.now.scaling), observed, memory).await;
     for news in news::of_children(&cared.0, workload) {
@@ -319,54 +313,72 @@ fn outcome_of(applied: Applied) -> Advance {
     advance
 }
 
-/// Asks the API server whether the EGApp still lives before a child is made or taken over a second time: the watch of
-/// a child can be ahead of the watch of EGApps, and then a deleted app's child would come back.
-async fn confirm(
+/// What the local copies say of the app now, and of who has had its replicas.
+fn look(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memory) -> Observed {
+    let uid = app.metadata.uid.as_deref().unwrap_or_default();
+    let mut observed = observe(ctx.cluster.caches(key.namespace()), key, uid);
+    let now = Instant::now();
+    memory.reign = memory.reign.after(&observed, now);
+    observed.is_in_grace = memory.reign.grace(now).is_some();
+    memory.other_budget = memory.other_budget.next(&observed.budgeted_by, now);
+    observed
+}
+
+/// Has a doubt, if there is one, settled by the API server. What went wrong with that is not asked again before its time.
+async fn settle(
     ctx: &Context,
     key: &ObjectKey,
     app: &EGApp,
-    observed: &Observed,
-    memory: &Memory,
-) -> Result<bool, Error> {
-    let reported = app.status.as_ref().and_then(|status| status.observed_generation);
-    let ownerships = [
-        &observed.deployment.ownership,
-        &observed.service.ownership,
-        &observed.disruption_budget.ownership,
-        &observed.autoscaler.ownership,
-    ];
-    let is_unmade = reported == app.metadata.generation && observed.deployment.ownership == Ownership::Absent;
-    let was_there = is_unmade || memory.has_lost(observed);
-    let is_left_over = ownerships.contains(&&Ownership::Orphan);
-    if reported.unwrap_or(-1) < 0 || !(was_there || is_left_over) {
-        return Ok(true);
+    (children, observed): (&Children, &Observed),
+    memory: &mut Memory,
+) -> Result<(), Advance> {
+    let freshness = if ctx.sync.is_fresh(key.namespace()) { Freshness::Fresh } else { Freshness::Settled };
+    let Some(doubt) = Doubt::of(app, children, observed, memory, freshness) else { return Ok(()) };
+    let generation = app.metadata.generation.unwrap_or(0);
+    let gate = memory.failure.gate(situation_of(generation), Instant::now());
+    if let Some((error, count, wait)) = gate
+        && error.costs_a_request()
+    {
+        return Err(hindered(error, count, wait));
     }
-    let entry = ctx.cluster.read_app(key).await?;
-    Ok(entry.is_some_and(|AppEntry { app: now, .. }| {
-        now.is_ok_and(|now| now.metadata.uid == app.metadata.uid && now.metadata.deletion_timestamp.is_none())
-    }))
+    match confirm(ctx, key, app, doubt).await {
+        Ok(Answer::Yes) => Ok(()),
+        Ok(Answer::Gone) => Err(Advance { is_moot: true, ..Advance::default() }),
+        Ok(Answer::Behind) => {
+            let pass = Pass { requeue: Some(BEHIND), ..Pass::default() };
+            Err(Advance { is_moot: true, pass, ..Advance::default() })
+        }
+        Err(error) => Err(refused(key, generation, memory, error)),
+    }
+}
+
+fn situation_of(generation: i64) -> u64 {
+    fnv1a(&generation.to_be_bytes())
 }
 
 /// Something about the EGApp as a whole is in the way.
 fn refused(key: &ObjectKey, generation: i64, memory: &mut Memory, error: Error) -> Advance {
     let (disposition, seed, error) = (error.disposition(), key.to_string(), Arc::new(error));
     if disposition == Disposition::Gone {
-        return Advance { is_gone: true, ..Advance::default() };
+        return Advance { is_moot: true, ..Advance::default() };
     }
-    let situation = fnv1a(&generation.to_be_bytes());
+    let situation = situation_of(generation);
     let delay = |count| disposition.requeue(count, &seed);
     let (count, wait) = memory.failure.record(Arc::clone(&error), situation, Instant::now(), delay);
     if count == 1 {
         let (class, reason) = (disposition.class(), error.reason().as_str());
         warn!(namespace = key.namespace(), name = key.name(), class, reason, "{}", error.message());
     }
+    let mut advance = hindered(Arc::clone(&error), count, wait);
+    advance.pass.error = Some(error);
+    advance
+}
+
+fn hindered(error: Arc<Error>, count: u32, wait: Option<Duration>) -> Advance {
+    let is_too_soon_to_tell = is_too_soon(&error, count);
     Advance {
-        hindrance: Some(Hindrance {
-            error: Arc::clone(&error),
-            spares_deployment: false,
-            is_too_soon_to_tell: is_too_soon(&error, count),
-        }),
-        pass: Pass { requeue: wait, error: Some(error), ..Pass::default() },
+        hindrance: Some(Hindrance { error, spares_deployment: false, is_too_soon_to_tell }),
+        pass: Pass { requeue: wait, ..Pass::default() },
         ..Advance::default()
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use kube::core::Status;
 
 use super::error::Disposition;
+use super::rbac;
 use egapp_api::v1alpha1::Reason;
 
 /// A refusal in our terms.
@@ -43,20 +44,34 @@ pub struct MissingRight<'a> {
 
 /// The right that a request was refused for; `None` where it failed otherwise. The API server says it in its sentence
 /// alone: `User "…" cannot patch resource "deployments" in API group "apps" in the namespace "team"`.
+///
+/// Webhooks and policies answer in words of their own, which may quote what a user has written: those are told in other
+/// sentences, and what is no right that the controller uses is none here.
 #[must_use]
 pub fn missing_right(error: &kube::Error) -> Option<MissingRight<'_>> {
     let kube::Error::Api(status) = error else { return None };
-    if status.code != 403 {
-        return None;
-    }
-    let (_, sentence) = status.message.split_once("User \"")?;
-    let (verb, rest) = sentence.split_once(" cannot ")?.1.split_once(" resource \"")?;
+    let (verb, rest) = authorizers_word(status)?.split_once(" cannot ")?.1.split_once(" resource \"")?;
     let (resource, rest) = rest.split_once('"')?;
     let namespace = rest.split_once("in the namespace \"").and_then(|(_, rest)| rest.split_once('"'));
-    Some(MissingRight { verb, resource, namespace: namespace.map_or("", |(name, _)| name) })
+    let is_used = rbac::rules().into_iter().any(|rule| {
+        rule.verbs.iter().any(|used| used == verb)
+            && rule.resources.iter().flatten().any(|used| used == resource)
+    });
+    is_used.then_some(MissingRight { verb, resource, namespace: namespace.map_or("", |(name, _)| name) })
+}
+
+/// What the authorizer says, from the user's name on: `deployments.apps "web" is forbidden: User "…`. No other admission
+/// step begins so, nor is there a quotation mark or a colon in a name.
+fn authorizers_word(status: &Status) -> Option<&str> {
+    let (object, word) = status.message.split_once(" is forbidden: ")?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '/' | ' ' | '"');
+    word.strip_prefix("User \"").filter(|_| status.code == 403 && object.chars().all(is_name))
 }
 
 const TRANSIENT: Disposition = Disposition::Transient { at_least: Duration::ZERO };
+
+/// No `Retry-After` is honoured for longer: a webhook can say what it likes.
+const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
 /// Classifies a failed request.
 #[must_use]
@@ -79,7 +94,7 @@ fn classify_status(status: &Status) -> Refusal {
         400 | 405 | 413 | 415 | 422 => classify_invalid(status),
         _ => {
             let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
-            let at_least = Duration::from_secs(u64::from(seconds));
+            let at_least = Duration::from_secs(u64::from(seconds)).min(LONGEST_WAIT);
             (Disposition::Transient { at_least }, Reason::Retrying, "")
         }
     };
@@ -98,7 +113,7 @@ fn classify_forbidden(status: &Status) -> (Disposition, Reason, &'static str) {
         (Reason::NamespaceTerminating, "")
     } else if is_quota(&status.message) {
         (Reason::QuotaExceeded, QUOTA_ADVICE)
-    } else if status.message.contains("User \"") && status.message.contains(" cannot ") {
+    } else if authorizers_word(status).is_some() {
         (Reason::Forbidden, "; grant the operator that right (config/rbac/role.yaml lists all it needs)")
     } else {
         (Reason::AdmissionDenied, "")
@@ -166,6 +181,22 @@ mod tests {
         for (code, sentence) in [
             (403, "deployments.apps \"web\" is forbidden: exceeded quota: q"),
             (403, "denied: the User \"u\" is on leave"),
+            (
+                403,
+                "admission webhook \"w\" denied the request: pods is forbidden: User \"u\" cannot get resource \"pods\" in",
+            ),
+            (
+                403,
+                "deployments.apps \"web\" is forbidden: policy: User \"u\" cannot patch resource \"deployments\" in",
+            ),
+            (
+                403,
+                "deployments.apps \"web\" is forbidden: User \"u\" cannot patch resource \"any-8f2\" in API group",
+            ),
+            (
+                403,
+                "deployments.apps \"web\" is forbidden: User \"u\" cannot any-8f2 resource \"deployments\" in",
+            ),
             (409, "User \"u\" cannot patch resource \"deployments\""),
         ] {
             assert_eq!(missing_right(&answer(code, sentence)), None, "{sentence}");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 use serde_json::{Value, json};
@@ -45,6 +46,10 @@ pub async fn write_status(
     if let Some(((), _, left)) = memory.status_failure.gate(situation, now) {
         return Ok(left);
     }
+    let words = words_of(&verdict.status);
+    if let Some(wait) = memory.status_told.pause(words, now) {
+        return Ok(Some(wait));
+    }
     let admitted = match verdict.urgency {
         Urgency::Settled => {
             memory.news_told = None;
@@ -61,6 +66,7 @@ pub async fn write_status(
     match write(ctx, key, uid, &verdict.status).await {
         Ok(()) => {
             memory.status_failure.clear();
+            memory.status_told.told(words, now);
             tell(ctx, key, app, &verdict.status, memory);
             Ok(None)
         }
@@ -73,6 +79,18 @@ pub async fn write_status(
             Err((Arc::new(error), wait))
         }
     }
+}
+
+/// A number that changes with what a status says, its times aside.
+fn words_of(status: &EGAppStatus) -> u64 {
+    let mut status = status.clone();
+    for condition in &mut status.conditions {
+        condition.last_transition_time = Time(Timestamp::UNIX_EPOCH);
+    }
+    if let Some(failure) = &mut status.last_failure {
+        failure.since = Time(Timestamp::UNIX_EPOCH);
+    }
+    fnv1a(json!(status).to_string().as_bytes())
 }
 
 fn tell(ctx: &Context, key: &ObjectKey, app: &EGApp, written: &EGAppStatus, memory: &mut Memory) {

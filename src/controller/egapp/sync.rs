@@ -6,11 +6,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::controller::scope::{Area, Scope};
 use crate::server::{Gate, Gates};
+
+/// So long after a list, and after the work has begun, what is seen may be what another API server, or another process,
+/// has long known better.
+const FRESH: Duration = Duration::from_secs(15);
 
 /// A kind this controller watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,6 +102,8 @@ struct Progress {
     missing: BTreeSet<Kind>,
     /// The API server's last word on each kind that it does not let us see.
     refused: BTreeMap<Kind, String>,
+    /// When a list was whole last, or the work began.
+    fresh_since: Option<Instant>,
 }
 
 impl Sync {
@@ -108,6 +116,7 @@ impl Sync {
             area: area.clone(),
             missing: BTreeSet::from(Kind::ALL),
             refused: BTreeMap::new(),
+            fresh_since: None,
         };
         let areas = scope.areas().map(|area| (area.namespace().into(), progress(area))).collect();
         let sync = Self { state: Mutex::new(State { areas, is_ready: false }), caches, crd };
@@ -121,18 +130,40 @@ impl Sync {
         self.lock().sight(namespace)
     }
 
+    /// Whether what is seen of the area that a namespace is in is from a moment ago, and is not to be gone by alone.
+    #[must_use]
+    pub fn is_fresh(&self, namespace: &str) -> bool {
+        let since = self.lock().area(namespace).and_then(|progress| progress.fresh_since);
+        since.is_some_and(|since| since.elapsed() < FRESH)
+    }
+
+    /// The work begins, by what was seen so far.
+    pub fn opened(&self) {
+        for progress in self.lock().areas.values_mut() {
+            progress.fresh_since = Some(Instant::now());
+        }
+    }
+
     /// A list of a kind is whole. Says whether the sight of its area is another now.
     pub fn listed(&self, area: &Area, kind: Kind) -> bool {
         if kind == Kind::Egapps {
             self.crd.ready();
         }
         self.change(area, |progress| {
-            let (is_first, was_refused) =
-                (progress.missing.remove(&kind), progress.refused.remove(&kind).is_some());
-            if is_first || was_refused {
-                info!(kind = kind.title(), namespace = area.namespace(), was_refused, "listed");
+            progress.fresh_since = Some(Instant::now());
+            if progress.missing.remove(&kind) {
+                info!(kind = kind.title(), namespace = area.namespace(), "listed");
             }
         })
+    }
+
+    /// The watch of a kind runs: it may be listed and watched. A list alone does not say that.
+    pub fn followed(&self, area: &Area, kind: Kind) {
+        self.change(area, |progress| {
+            if progress.refused.remove(&kind).is_some() {
+                info!(kind = kind.title(), namespace = area.namespace(), "may be listed and watched");
+            }
+        });
     }
 
     /// The API server does not let us list or watch a kind, in these words. Says whether the sight of its area is
@@ -167,9 +198,12 @@ impl Sync {
 }
 
 impl State {
+    fn area(&self, namespace: &str) -> Option<&Progress> {
+        self.areas.get(namespace).or_else(|| self.areas.get(""))
+    }
+
     fn sight(&self, namespace: &str) -> Sight {
-        let progress = self.areas.get(namespace).or_else(|| self.areas.get(""));
-        progress.map_or(Sight::Awaited, Progress::sight)
+        self.area(namespace).map_or(Sight::Awaited, Progress::sight)
     }
 
     /// Ready is who sees some area wholly and waits for none: what is refused may stay so for ever.
@@ -187,7 +221,7 @@ impl State {
 
 impl Progress {
     fn sight(&self) -> Sight {
-        match self.refused.iter().next() {
+        match self.refused.iter().find(|(kind, _)| self.missing.contains(kind)) {
             _ if self.missing.is_empty() => Sight::Complete,
             Some((kind, sentence)) => Sight::Refused(told(&self.area, *kind, sentence).into()),
             None => Sight::Awaited,

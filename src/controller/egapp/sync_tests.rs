@@ -17,6 +17,7 @@ impl Fixture {
     fn list_all(&self, namespace: &str) {
         for kind in Kind::ALL {
             self.sync.listed(&area(namespace), kind);
+            self.sync.followed(&area(namespace), kind);
         }
     }
 
@@ -70,6 +71,32 @@ fn a_refusal_is_told_with_kind_place_and_the_servers_words_and_is_news_when_it_c
 }
 
 #[test]
+fn a_list_alone_does_not_take_a_refusal_back() {
+    let Fixture { sync, gates } = watching("a");
+    for kind in Kind::ALL {
+        sync.listed(&area("a"), kind);
+    }
+    sync.refused(&area("a"), Kind::Services, "no");
+    assert!(!sync.listed(&area("a"), Kind::Services));
+    let gate = || verbose_readiness(&gates).lines().next().unwrap().to_owned();
+    assert!(gate().ends_with("namespace a: not allowed to list or watch: Services"), "{}", gate());
+    assert_eq!(sync.sight("a"), Sight::Complete, "each list serves");
+    sync.followed(&area("a"), Kind::Services);
+    assert_eq!(gate(), "[+]caches-synced ok");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_listed_a_moment_ago_is_fresh_and_so_is_all_when_the_work_begins() {
+    let Fixture { sync, .. } = watching("a,b");
+    sync.listed(&area("a"), Kind::Egapps);
+    assert!(sync.is_fresh("a") && !sync.is_fresh("b"));
+    tokio::time::advance(super::FRESH).await;
+    assert!(!sync.is_fresh("a"));
+    sync.opened();
+    assert!(sync.is_fresh("a") && sync.is_fresh("b"));
+}
+
+#[test]
 fn a_refused_namespace_beside_a_complete_one_does_not_keep_the_process_unready() {
     let two = watching("a,b");
     two.list_all("a");
@@ -105,6 +132,7 @@ fn a_process_that_was_ready_stays_so_whatever_a_namespace_comes_to() {
     two.refuse_all("b");
     for kind in Kind::ALL.iter().filter(|kind| **kind != Kind::Pods) {
         two.sync.listed(&area("b"), *kind);
+        two.sync.followed(&area("b"), *kind);
     }
     two.sync.refused(&area("a"), Kind::Pods, "no");
     assert_eq!(two.sync.sight("a"), Sight::Complete, "a copy that was whole once serves on");

@@ -56,6 +56,26 @@ impl Watches {
         }
     }
 
+    /// Looks at every app of which it is known whether its children may be seen. The work begins so, too: nothing is
+    /// queued before, nor is it known whose turn it is.
+    pub fn look_at_all(&self) {
+        let is_known = |area: &&Area| self.ctx.sync.sight(area.namespace()) != Sight::Awaited;
+        self.scope.areas().filter(is_known).for_each(|area| self.look_at_area(area));
+    }
+
+    fn look_at_area(&self, area: &Area) {
+        let Self { ctx, queue, .. } = self;
+        if !queue.is_open() {
+            return;
+        }
+        let keys = ctx.cluster.caches(area.namespace()).apps.keys();
+        let step = ctx.turns.see(area, keys.clone());
+        for key in keys {
+            queue.add(key);
+        }
+        take_step(ctx, queue, step);
+    }
+
     /// Every kind, in one area.
     async fn area(&self, area: &Area, stop: &CancellationToken) {
         let ours = watcher::Config::default().labels(labels::EGAPP);
@@ -158,7 +178,8 @@ impl Watches {
 /// That platform holds from now on, or is known to be of another change.
 pub fn take_up(ctx: &Context, queue: &WorkQueue, platform: &Arc<Platform>) {
     ctx.formers.follow(platform);
-    let apps: Vec<_> = ctx.cluster.all_caches().flat_map(|caches| caches.apps.keys()).collect();
+    let all = ctx.cluster.all_caches().flat_map(|caches| caches.apps.keys());
+    let apps: Vec<_> = if queue.is_open() { all.collect() } else { Vec::new() };
     ctx.turns.renew(platform, apps.clone());
     for key in apps {
         queue.add(key);
@@ -177,17 +198,6 @@ struct KindObserver<'a, H> {
 impl<H> KindObserver<'_, H> {
     fn caches(&self) -> &Caches {
         self.watches.ctx.cluster.caches(self.area.namespace())
-    }
-
-    /// The sight of the area is another: what was held back, or told otherwise, is looked at.
-    fn look_at_all(&self) {
-        let Watches { ctx, queue, .. } = self.watches;
-        let keys = self.caches().apps.keys();
-        let step = ctx.turns.see(self.area, keys.clone());
-        for key in keys {
-            queue.add(key);
-        }
-        take_step(ctx, queue, step);
     }
 
     fn look_at(&self, touched: Vec<ObjectKey>) {
@@ -210,9 +220,9 @@ impl<K, H: Fn(&Caches, Event<K>) -> Vec<ObjectKey> + Send> Observer<K> for KindO
             self.watches.count_undecodable(self.caches(), &touched);
         }
         if is_list_complete {
-            self.access.granted();
+            // The sight of the area is another: what was held back, or told otherwise, is looked at.
             if sync.listed(self.area, self.kind) {
-                self.look_at_all();
+                self.watches.look_at_area(self.area);
             }
         }
         if sync.sight(self.area.namespace()) != Sight::Awaited {
@@ -220,12 +230,17 @@ impl<K, H: Fn(&Caches, Event<K>) -> Vec<ObjectKey> + Send> Observer<K> for KindO
         }
     }
 
+    fn steady(&mut self) {
+        self.access.granted();
+        self.watches.ctx.sync.followed(self.area, self.kind);
+    }
+
     fn error(&mut self, error: &watcher::Error) {
         let (kind, namespace, sync) = (self.kind.title(), self.area.namespace(), &self.watches.ctx.sync);
         if is_forbidden(error) {
             self.access.refused();
             if sync.refused(self.area, self.kind, &cause(error)) {
-                self.look_at_all();
+                self.watches.look_at_area(self.area);
             }
         } else if self.kind == Kind::Egapps && status_of(error).is_some_and(|status| status.code == 404) {
             let reason = "the CRD egapps.egplatform.platform.evillgenius.com is not installed: run `make install`, \

@@ -20,8 +20,9 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::core::ObjectMeta;
+use kube::runtime::watcher::Event;
 use kube::{Client, Resource};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -249,6 +250,21 @@ impl Cluster {
             apps.learn(ticket, entry.clone());
         }
         Ok(entry)
+    }
+
+    /// Reads from the API server which autoscalers scale the Deployment of that name, and which the EGApp itself; sorted.
+    ///
+    /// # Errors
+    /// When the API server refuses or does not answer.
+    pub async fn read_autoscalers(&self, key: &ObjectKey) -> Result<[Vec<Box<str>>; 2], Error> {
+        let api: Api<View<HorizontalPodAutoscaler>> = Api::namespaced(self.client(), key.namespace());
+        let call = Call::new("list", "the HorizontalPodAutoscalers beside EGApp", key);
+        let reply = self.timed(call, api.list(&ListParams::default())).await?;
+        let aims = Autoscalers::default();
+        for autoscaler in reply {
+            aims.handle(Event::Apply(autoscaler.aim()));
+        }
+        Ok([Target::Deployment, Target::EGApp].map(|target| aims.of(target, key)))
     }
 
     fn apps_of(&self, key: &ObjectKey) -> Api<AppView> {

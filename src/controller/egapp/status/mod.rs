@@ -16,7 +16,7 @@ use super::cluster::Undecodable;
 use super::error::Error;
 use super::names;
 use super::observe::Observed;
-use super::replicas::{OwnAutoscaler, Scaling};
+use super::replicas::{OwnAutoscaler, Replicas, Scaling};
 use super::validate::Image;
 use egapp_api::v1alpha1::{
     ConditionStatus, ConditionType, EGApp, EGAppStatus, EffectiveResources, LastFailure, MAX_LISTED_PODS,
@@ -117,8 +117,9 @@ pub fn status(
     let desired = scaling.desired(observed);
     let rollout = Rollout::of(observed, name, desired);
     let is_in_vain = app.spec.autoscaling.is_some() && scaling.autoscaler == OwnAutoscaler::Unwanted;
+    let is_left = observed.is_in_grace && scaling.replicas == Replicas::Autoscaled;
     let by = scaling.decider(name, observed);
-    let scaled = Scaled { desired, by, is_in_vain, budgets: &observed.budgeted_by };
+    let scaled = Scaled { desired, by, is_in_vain, is_left, budgets: &observed.budgeted_by };
     let summary = summarize((app, &scaled), outcome, &rollout, made_of, now);
     let previous = app.status.as_ref();
     let listed = observed.pods.iter().take(MAX_LISTED_PODS).map(ToString::to_string).collect();

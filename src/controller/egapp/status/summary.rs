@@ -47,6 +47,8 @@ pub(super) struct Scaled<'a> {
     pub(super) by: Option<&'a str>,
     /// Whether the app asks for one of its own, which there is none of beside that one.
     pub(super) is_in_vain: bool,
+    /// Whether the one that said so has only just gone.
+    pub(super) is_left: bool,
     /// Names of others' PodDisruptionBudgets over the pods.
     pub(super) budgets: &'a [Box<str>],
 }
@@ -157,6 +159,12 @@ fn waiting_for(kind: &str) -> Said {
 
 fn done(made_of: Option<&MadeOf>, scaled: &Scaled<'_>) -> Said {
     let mut said = done_with(made_of, scaled.desired);
+    if scaled.is_left {
+        said.message.push_str(
+            "; the HorizontalPodAutoscaler that decided how many there are is gone: unless another one comes, \
+             spec.replicaCount counts within half a minute",
+        );
+    }
     if let Some(by) = scaled.by {
         said.message.push_str("; HorizontalPodAutoscaler ");
         said.message.push_str(by);
