@@ -48,15 +48,14 @@ use self::sync::{Kind, Sync};
 use self::turns::Turns;
 use self::watches::Watches;
 use super::events::Events;
-use super::queue::WorkQueue;
+use super::queue::{RESERVE, WORKERS, WorkQueue};
 use super::{Controller, Deps};
 
 /// Name in metrics and logs.
 const NAME: &str = "egapp";
 
-/// Passes at a time. They wait for the API server most of the time; 32 were the fastest in a flood of new apps, and
-/// 64 only took time from whoever creates them.
-const WORKERS: usize = 32;
+/// Passes at a time at most; the queue says whose.
+const PASSES: usize = WORKERS + RESERVE;
 
 /// The controller of EGApps.
 pub struct EgappController {
@@ -71,7 +70,7 @@ impl EgappController {
     #[must_use]
     pub fn new(deps: &Deps) -> Self {
         let Deps { client, scope, platform, metrics, gates, own_pod, namespace } = deps;
-        let controller_metrics = metrics.controller(NAME, WORKERS);
+        let controller_metrics = metrics.controller(NAME, PASSES);
         controller_metrics.declare_error_classes(&Disposition::CLASSES);
         let queue = WorkQueue::new(metrics.queue(NAME));
         let ctx = Arc::new(Context {
@@ -107,7 +106,7 @@ impl Controller for EgappController {
         async move {
             let stored = history.recall(&ctx.formers).await;
             let workers =
-                (0..WORKERS).map(|_| tokio::spawn(worker::run(Arc::clone(&ctx), Arc::clone(&queue))));
+                (0..PASSES).map(|_| tokio::spawn(worker::run(Arc::clone(&ctx), Arc::clone(&queue))));
             let workers = join_all(workers);
             let publishing = tokio::spawn({
                 let (ctx, stop) = (Arc::clone(&ctx), stop.clone());

@@ -43,7 +43,7 @@ pub use trouble::{Trouble, TroubleKind};
 pub(super) use words::without_pod_names;
 
 /// No single request takes longer; the client itself would wait for ever on a connection that died silently.
-const CALL_TIMEOUT: Duration = Duration::from_secs(20);
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Local copies of what the controller reads in one area.
 #[derive(Default)]
