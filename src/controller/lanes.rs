@@ -64,9 +64,9 @@ impl Lanes {
 
     /// Begins a run of the first key whose namespace may have one, and tells since when it has waited.
     pub(super) fn next(&mut self, now: Instant) -> Option<(ObjectKey, Instant)> {
-        let is_full = self.running >= WORKERS;
-        let may_run =
-            |namespace: &&Arc<str>| self.lanes.get(*namespace).is_some_and(|lane| lane.may_run(is_full, now));
+        let may_run = |namespace: &&Arc<str>| {
+            self.lanes.get(*namespace).is_some_and(|lane| lane.may_run(self.running, now))
+        };
         // Few are passed over: namespaces that have a run, or that hang.
         let namespace = Arc::clone(self.heads.iter().map(|(_, namespace)| namespace).find(may_run)?);
         let lane = self.lanes.get_mut(&namespace)?;
@@ -121,13 +121,10 @@ impl Lane {
         self.waiting.keys().next().copied()
     }
 
-    /// `is_full`: all workers but the reserve are taken.
-    fn may_run(&self, is_full: bool, now: Instant) -> bool {
-        if self.hangs(now) {
-            !is_full && self.running.len() < SHARE
-        } else {
-            !is_full || self.running.is_empty()
-        }
+    /// Where so many runs are under way in all namespaces.
+    fn may_run(&self, under_way: usize, now: Instant) -> bool {
+        let held = self.running.len();
+        if self.hangs(now) { under_way < WORKERS && held < SHARE } else { under_way < WORKERS || held == 0 }
     }
 
     fn hangs(&self, now: Instant) -> bool {

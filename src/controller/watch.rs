@@ -20,6 +20,9 @@ const BACKOFF: Backoff = Backoff { base: Duration::from_secs(1), cap: Duration::
 /// sending it would otherwise be tried with the same resource version for ever.
 const ERRORS_BEFORE_RELIST: u32 = 5;
 
+/// Objects in one page of a list that does not stream: each may be more than a megabyte, and a page is held as a whole.
+const PAGE: u32 = 50;
+
 /// What one watch reports to.
 pub trait Observer<K>: Send {
     /// One event, in order.
@@ -41,7 +44,7 @@ pub async fn run<K>(
 {
     let open = |config: &watcher::Config| watcher(api.clone(), config.clone()).boxed();
     // The objects of a streaming list come one by one (KEP-3157): a restart costs no more memory than the cache.
-    let mut config = config.streaming_lists();
+    let mut config = config.page_size(PAGE).streaming_lists();
     let mut stream = open(&config);
     let mut errors = 0;
     loop {

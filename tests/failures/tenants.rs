@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use cluster::Options;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::calls::without_controllers;
-use crate::support::{App, eventually, holds};
-use crate::{GOOD, running};
+use crate::support::operator::install;
+use crate::support::{App, Operator, eventually, holds, project};
+use crate::{GOOD, PLATFORM, running};
 
 const HANGING: usize = 200;
 
@@ -51,16 +53,46 @@ async fn two_hundred_apps_behind_a_hanging_webhook_hold_up_no_app_elsewhere() {
     operator.stop().await;
 }
 
+#[tokio::test]
+async fn an_app_from_before_the_bounds_of_its_spec_lives_on() {
+    let cluster = Options::api().start().await.unwrap();
+    let (folder, file) = ("config/crd/bases", "egplatform.platform.evillgenius.com_egapps.yaml");
+    let crd = std::fs::read_to_string(project(folder).join(file)).unwrap();
+    cluster.apply(&crd.replace("16384", "32000")).await.unwrap();
+    let app = App::named(&cluster, "web").await;
+    let mut spec = running(GOOD, 1);
+    spec["args"] = json!(vec!["a".repeat(1000); 30]);
+    eventually("the CRD is served", async || {
+        let served = cluster.kubectl(["-n", &app.namespace, "get", "egapps"]).await;
+        served.map_err(|error| error.to_string())
+    })
+    .await;
+    app.apply(&spec).await;
+
+    install(&cluster).await;
+    let other = app.sibling("other");
+    eventually("the bounds are in force", async || {
+        let manifest = other.manifest(&spec).to_string();
+        let arguments = ["create", "--dry-run=server", "-f", "-"];
+        let answer = cluster.admin().run_with_input(arguments, &manifest).await;
+        holds(answer.is_err(), || "it is accepted".to_owned())
+    })
+    .await;
+    let operator = Operator::start_on(&cluster, "manager", PLATFORM).await;
+    app.until("it is told", |app| app["status"]["observedGeneration"] == 1).await;
+    app.patch(&json!({ "spec": { "replicaCount": 2 } })).await;
+    app.until_deployment("it is scaled", |deployment| deployment["spec"]["replicas"] == 2).await;
+    app.until("it is told", |app| app["status"]["observedGeneration"] == 2).await;
+    let more = json!({ "spec": { "args": vec!["b".repeat(1000); 30] } }).to_string();
+    let arguments = ["-n", &app.namespace, "patch", "egapp", "web", "--type=merge", "-p", &more];
+    let refused = cluster.kubectl(arguments).await.unwrap_err().to_string();
+    assert!(refused.contains("must have no more than 16384 bytes together"), "{refused}");
+    operator.stop().await;
+}
+
 /// So many apps in the namespace of that one.
 fn list(app: &App<'_>, count: usize) -> String {
-    let one = |number| {
-        json!({
-            "apiVersion": "egplatform.platform.evillgenius.com/v1alpha1",
-            "kind": "EGApp",
-            "metadata": { "namespace": app.namespace, "name": format!("{}-{number}", app.name) },
-            "spec": running(GOOD, 1),
-        })
-    };
+    let one = |number| app.sibling(&format!("{}-{number}", app.name)).manifest(&running(GOOD, 1));
     let items: Vec<Value> = (0..count).map(one).collect();
     json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string()
 }

@@ -19,7 +19,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::core::ObjectMeta;
 use kube::{Client, Resource};
 use serde::Serialize;
@@ -170,7 +170,25 @@ impl Cluster {
         let store = K::store(self.caches(key.namespace()));
         let ticket = store.ticket();
         let live = Live::from(self.timed(call, api.patch(key.name(), params, patch)).await?);
-        store.learn(ticket, live.clone());
+        store.learn(ticket, live.clone().kept());
+        Ok(live)
+    }
+
+    /// Reads a child from the API server, all of it, and takes it into the local copy. `None` where there is none.
+    ///
+    /// # Errors
+    /// When the API server refuses or does not answer.
+    pub async fn read_child<K: ChildKind>(&self, key: &ObjectKey) -> Result<Option<Live<K>>, Error> {
+        let api: Api<View<K>> = Api::namespaced(self.client(), key.namespace());
+        let store = K::store(self.caches(key.namespace()));
+        let ticket = store.ticket();
+        // The right to list is there anyway; to get one would be one more.
+        let params = ListParams::default().fields(&format!("metadata.name={}", key.name()));
+        let reply = self.timed(Call::new("read", K::TITLE, key), api.list(&params)).await?;
+        let live = reply.items.into_iter().next().map(Live::from);
+        if let Some(live) = &live {
+            store.learn(ticket, live.clone().kept());
+        }
         Ok(live)
     }
 
@@ -192,7 +210,7 @@ impl Cluster {
         };
         let is_gone = left.is_none();
         match left {
-            Some(left) => store.learn(ticket, Live::from(left)),
+            Some(left) => store.learn(ticket, Live::from(left).kept()),
             None => store.forget(child),
         }
         Ok(is_gone)
