@@ -31,7 +31,7 @@ type Place = (Instant, u64);
 /// Every key that waits or is worked on.
 #[derive(Default)]
 pub(super) struct Lanes {
-    lanes: BTreeMap<Arc<str>, Lane>,
+    by_namespace: BTreeMap<Arc<str>, Lane>,
     /// Lanes in which a key waits, by the place of their first.
     heads: BTreeSet<(Place, Arc<str>)>,
     arrivals: u64,
@@ -55,7 +55,7 @@ impl Lanes {
     pub(super) fn line_up(&mut self, key: ObjectKey, later: Duration, now: Instant) {
         self.arrivals = self.arrivals.wrapping_add(1);
         let (place, namespace) = ((now + later, self.arrivals), Arc::from(key.namespace()));
-        let lane = self.lanes.entry(Arc::clone(&namespace)).or_default();
+        let lane = self.by_namespace.entry(Arc::clone(&namespace)).or_default();
         let former = lane.head();
         lane.waiting.insert(place, (key, now));
         self.waiting += 1;
@@ -65,11 +65,11 @@ impl Lanes {
     /// Begins a run of the first key whose namespace may have one, and tells since when it has waited.
     pub(super) fn next(&mut self, now: Instant) -> Option<(ObjectKey, Instant)> {
         let may_run = |namespace: &&Arc<str>| {
-            self.lanes.get(*namespace).is_some_and(|lane| lane.may_run(self.running, now))
+            self.by_namespace.get(*namespace).is_some_and(|lane| lane.may_run(self.running, now))
         };
         // Few are passed over: namespaces that have a run, or that hang.
         let namespace = Arc::clone(self.heads.iter().map(|(_, namespace)| namespace).find(may_run)?);
-        let lane = self.lanes.get_mut(&namespace)?;
+        let lane = self.by_namespace.get_mut(&namespace)?;
         let former = lane.head();
         let (_, (key, since)) = lane.waiting.pop_first()?;
         lane.running.insert(key.clone(), now);
@@ -81,20 +81,20 @@ impl Lanes {
 
     /// Ends the run of a key.
     pub(super) fn end(&mut self, key: &ObjectKey, now: Instant) {
-        let Some(lane) = self.lanes.get_mut(key.namespace()) else { return };
+        let Some(lane) = self.by_namespace.get_mut(key.namespace()) else { return };
         let Some(started) = lane.running.remove(key) else { return };
         self.running -= 1;
         if now - started >= HANGING {
             lane.hung = Some(now);
-            self.lanes.retain(|_, lane| !lane.is_idle(now));
+            self.by_namespace.retain(|_, lane| !lane.is_idle(now));
         } else if lane.is_idle(now) {
-            self.lanes.remove(key.namespace());
+            self.by_namespace.remove(key.namespace());
         }
     }
 
     /// Whether the key is worked on.
     pub(super) fn is_running(&self, key: &ObjectKey) -> bool {
-        self.lanes.get(key.namespace()).is_some_and(|lane| lane.running.contains_key(key))
+        self.by_namespace.get(key.namespace()).is_some_and(|lane| lane.running.contains_key(key))
     }
 
     /// How many keys wait.
@@ -103,7 +103,7 @@ impl Lanes {
     }
 
     fn renew_head(&mut self, namespace: &Arc<str>, former: Option<Place>) {
-        let head = self.lanes.get(namespace).and_then(Lane::head);
+        let head = self.by_namespace.get(namespace).and_then(Lane::head);
         if head == former {
             return;
         }
