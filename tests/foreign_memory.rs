@@ -5,6 +5,8 @@
 #![allow(clippy::indexing_slicing, reason = "a missing field of JSON reads as null")]
 #![allow(clippy::print_stdout, reason = "the figures are worth reading")]
 
+#[path = "foreign_memory/hostile.rs"]
+mod hostile;
 mod support;
 
 use std::fmt::Debug;

@@ -6,6 +6,7 @@ pub mod egapp;
 pub mod events;
 pub mod foreign;
 pub mod key;
+mod lanes;
 pub mod own_pod;
 pub mod queue;
 pub mod scope;

@@ -5,10 +5,18 @@
 //! served first in, first out, so that a busy object starves nobody; only work that can wait, as the rest of what a
 //! run has begun, is served as if it had come `COURTESY` later.
 //!
+//! One namespace's trouble stays its own. A namespace may have all [`WORKERS`] runs for as long as no other wants any,
+//! and yet holds up nobody, whatever becomes of them:
+//! - [`RESERVE`] more runs are for namespaces that have none;
+//! - a namespace of which a run takes longer than two seconds, say behind a webhook that does not answer, has four runs
+//!   at a time, and none out of the reserve, until a minute after the last such run.
+//!
+//! A key that may not run yet keeps its place in line.
+//!
 //! A queue that has not been opened takes nothing: who stands by and follows events would keep the names of what has
 //! long been deleted, and report a line that nobody serves.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +24,8 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::key::ObjectKey;
+use super::lanes::Lanes;
+pub use super::lanes::{RESERVE, WORKERS};
 use crate::telemetry::{QueueMetrics, TakenItem};
 
 /// How much later work that can wait is served than the rest. In a flood of new objects each has its most important
@@ -29,8 +39,6 @@ pub struct WorkQueue {
     metrics: QueueMetrics,
 }
 
-type Line = VecDeque<(ObjectKey, Instant)>;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Urgency {
     Normal,
@@ -39,12 +47,9 @@ enum Urgency {
 
 #[derive(Default)]
 struct State {
-    ready: Line,
-    /// Like `ready`, for work that can wait.
-    patient: Line,
+    lanes: Lanes,
     /// Keys that wait, and keys that will when their current run ends.
     dirty: BTreeMap<ObjectKey, Urgency>,
-    running: BTreeSet<ObjectKey>,
     due: BTreeMap<ObjectKey, Instant>,
     timeline: BTreeSet<(Instant, ObjectKey)>,
     phase: Phase,
@@ -133,7 +138,7 @@ impl WorkQueue {
                     return None;
                 }
                 self.promote_due(&mut state);
-                if let Some((key, since)) = state.pop() {
+                if let Some((key, since)) = state.lanes.next(Instant::now()) {
                     return Some(self.claim(state, key, since));
                 }
                 state.timeline.first().map(|(at, _)| *at)
@@ -156,9 +161,8 @@ impl WorkQueue {
 
     fn claim(self: &Arc<Self>, mut state: MutexGuard<'_, State>, key: ObjectKey, since: Instant) -> Claim {
         state.dirty.remove(&key);
-        state.running.insert(key.clone());
-        self.metrics.depth(state.waiting());
-        let more = state.waiting() > 0 || !state.timeline.is_empty();
+        self.metrics.depth(state.lanes.waiting());
+        let more = state.lanes.waiting() > 0 || !state.timeline.is_empty();
         drop(state);
         if more {
             // One notification wakes one taker: it passes the word on while there is work or a deadline left.
@@ -179,7 +183,7 @@ impl WorkQueue {
     }
 
     fn enqueue(&self, state: &mut State, key: ObjectKey, urgency: Urgency) {
-        let (known, is_running) = (state.dirty.get(&key).copied(), state.running.contains(&key));
+        let (known, is_running) = (state.dirty.get(&key).copied(), state.lanes.is_running(&key));
         if known.is_some() && !is_running {
             return;
         }
@@ -194,20 +198,24 @@ impl WorkQueue {
     }
 
     fn line_up(&self, state: &mut State, key: ObjectKey, urgency: Urgency) {
-        let line = match urgency {
-            Urgency::Normal => &mut state.ready,
-            Urgency::Patient => &mut state.patient,
+        let later = match urgency {
+            Urgency::Normal => Duration::ZERO,
+            Urgency::Patient => COURTESY,
         };
-        line.push_back((key, Instant::now()));
-        self.metrics.depth(state.waiting());
+        state.lanes.line_up(key, later, Instant::now());
+        self.metrics.depth(state.lanes.waiting());
     }
 
     fn finish(&self, key: &ObjectKey) {
         let mut state = self.lock();
-        state.running.remove(key);
+        state.lanes.end(key, Instant::now());
         if let Some(urgency) = state.dirty.get(key).copied() {
             self.line_up(&mut state, key.clone(), urgency);
-            drop(state);
+        }
+        // The end of a run may be what another key waits for.
+        let more = state.lanes.waiting() > 0;
+        drop(state);
+        if more {
             self.changed.notify_one();
         }
     }
@@ -218,18 +226,6 @@ impl WorkQueue {
 }
 
 impl State {
-    fn pop(&mut self) -> Option<(ObjectKey, Instant)> {
-        let is_patients_turn = match (self.ready.front(), self.patient.front()) {
-            (Some((_, ready)), Some((_, patient))) => *patient + COURTESY < *ready,
-            (ready, _) => ready.is_none(),
-        };
-        if is_patients_turn { self.patient.pop_front() } else { self.ready.pop_front() }
-    }
-
-    fn waiting(&self) -> usize {
-        self.ready.len() + self.patient.len()
-    }
-
     fn forget_delay(&mut self, key: &ObjectKey) {
         if let Some((key, at)) = self.due.remove_entry(key) {
             self.timeline.remove(&(at, key));

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::WorkQueue;
+use super::{Claim, RESERVE, WORKERS, WorkQueue};
 use crate::controller::key::ObjectKey;
 use crate::telemetry::Metrics;
 
@@ -146,4 +146,112 @@ async fn the_rest_of_a_run_waits_for_nobody_on_an_idle_queue() {
     let start = Instant::now();
     assert_eq!(queue.take().await.unwrap().key(), &key("a"));
     assert!(start.elapsed().is_zero() && is_idle(&queue).await);
+}
+
+fn of(namespace: &str, number: usize) -> ObjectKey {
+    ObjectKey::new(namespace, &format!("app-{number:03}"))
+}
+
+fn flood(queue: &Arc<WorkQueue>, namespace: &str) {
+    for number in 0..200 {
+        queue.add(of(namespace, number));
+    }
+}
+
+/// Every run that may begin now.
+async fn take_all(queue: &Arc<WorkQueue>) -> Vec<Claim> {
+    let mut runs = Vec::new();
+    while runs.len() < WORKERS + RESERVE
+        && let Ok(run) = timeout(Duration::from_millis(1), queue.take()).await
+    {
+        runs.extend(run);
+    }
+    runs
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_namespace_alone_has_all_workers_and_another_one_the_reserve() {
+    let queue = queue();
+    flood(&queue, "busy");
+    let held = take_all(&queue).await;
+    assert_eq!(held.len(), WORKERS);
+    for number in 0..2 {
+        queue.add(of("quiet", number));
+    }
+    let others = take_all(&queue).await;
+    assert_eq!(others.len(), 1, "the reserve is for those that have none");
+    assert_eq!(others[0].key(), &of("quiet", 0), "and those need not wait behind the flood");
+    drop(held);
+    assert_eq!(queue.take().await.unwrap().key(), &of("busy", WORKERS), "first in, first out again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_whose_runs_hang_keeps_its_share_and_no_other_waits() {
+    let queue = queue();
+    flood(&queue, "slow");
+    let mut held = take_all(&queue).await;
+    for _ in 0..5 {
+        tokio::time::advance(Duration::from_secs(20)).await;
+        held.clear();
+        held = take_all(&queue).await;
+        assert_eq!(held.len(), 4, "runs of a namespace that is known to hang");
+        flood(&queue, "fast");
+        let fast = take_all(&queue).await;
+        assert_eq!(fast.len(), WORKERS - held.len(), "all but the share and the reserve");
+        assert!(fast.iter().all(|run| run.key().namespace() == "fast"));
+        drop(fast);
+        while let Ok(Some(run)) = timeout(Duration::from_millis(1), queue.take()).await {
+            assert_eq!(run.key().namespace(), "fast");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_whose_runs_hang_no_more_has_all_workers_again() {
+    let queue = queue();
+    flood(&queue, "slow");
+    let held = take_all(&queue).await;
+    tokio::time::advance(Duration::from_secs(20)).await;
+    drop(held);
+    tokio::time::advance(Duration::from_secs(59)).await;
+    assert_eq!(take_all(&queue).await.len(), 4);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert_eq!(take_all(&queue).await.len(), WORKERS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_namespaces_that_hang_leave_the_reserve_to_others() {
+    let queue = queue();
+    let names: Vec<_> = (0..20).map(|number| format!("slow-{number}")).collect();
+    for namespace in &names {
+        queue.add(of(namespace, 0));
+        let run = queue.take().await.unwrap();
+        tokio::time::advance(Duration::from_secs(2)).await;
+        drop(run);
+    }
+    for namespace in &names {
+        flood(&queue, namespace);
+    }
+    let held = take_all(&queue).await;
+    assert_eq!(held.len(), WORKERS);
+    for number in 0..RESERVE {
+        queue.add(of(&format!("fast-{number}"), 0));
+    }
+    assert_eq!(take_all(&queue).await.len(), RESERVE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_run_wakes_who_waits_for_its_namespace() {
+    let queue = queue();
+    flood(&queue, "busy");
+    let mut held = take_all(&queue).await;
+    let waiter = tokio::spawn({
+        let queue = Arc::clone(&queue);
+        async move { queue.take().await.map(|run| run.key().clone()) }
+    });
+    tokio::task::yield_now().await;
+    assert!(!waiter.is_finished());
+    held.pop();
+    let next = timeout(Duration::from_secs(1), waiter).await.unwrap().unwrap();
+    assert_eq!(next, Some(of("busy", WORKERS)));
 }

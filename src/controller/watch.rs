@@ -26,6 +26,9 @@ const SETTLING: Duration = Duration::from_secs(3);
 /// The same for one that goes on after an error: longer than the client waits for an answer.
 const RESUMING: Duration = Duration::from_mins(1);
 
+/// Objects in one page of a list that does not stream: each may be more than a megabyte, and a page is held as a whole.
+const PAGE: u32 = 50;
+
 /// What one watch reports to.
 pub trait Observer<K>: Send {
     /// One event, in order.
@@ -49,7 +52,7 @@ pub async fn run<K>(
 {
     let open = |config: &watcher::Config| watcher(api.clone(), config.clone()).boxed();
     // The objects of a streaming list come one by one (KEP-3157): a restart costs no more memory than the cache.
-    let mut config = config.streaming_lists();
+    let mut config = config.page_size(PAGE).streaming_lists();
     let mut stream = open(&config);
     let (mut errors, mut course) = (0, Course::default());
     loop {

@@ -43,7 +43,7 @@ const TEXTS: [(&str, usize, Holding); 15] = [
     ("spec.imagePullSecrets[0].name", 253, |text| json!({ "imagePullSecrets": [{ "name": text }] })),
     (
         "spec.readinessProbe.exec.command[0]",
-        32000,
+        4096,
         |text| json!({ "readinessProbe": { "exec": { "command": [text] } } }),
     ),
     (
@@ -105,6 +105,23 @@ async fn lists_of_the_greatest_length_are_accepted_and_longer_ones_refused() {
         let words = format!("Too many: {}: must have at most {most} items", most + 1);
         apps.refuses([(of_length(most + 1), field, words.as_str())]).await;
     }
+}
+
+#[tokio::test]
+async fn what_a_probe_says_is_bounded_as_a_whole() {
+    let apps = Egapps::of_a_new_namespace().await.unwrap();
+    let headers = |length: usize| {
+        let headers = vec![json!({ "name": "A", "value": "a".repeat(length) }); 4];
+        json!({ "livenessProbe": { "httpGet": { "httpHeaders": headers } } })
+    };
+    apps.keeps([headers(1023)]).await;
+    let at = "spec.livenessProbe.httpGet.httpHeaders";
+    apps.refuses([(headers(1024), at, "must have no more than 4096 characters in all names and values")])
+        .await;
+    let command = |count: usize| json!({ "livenessProbe": { "exec": { "command": ["a", "\u{1F980}".repeat(count)] } } });
+    apps.keeps([command(1023)]).await;
+    let at = "spec.livenessProbe.exec.command";
+    apps.refuses([(command(1024), at, "must have no more than 4096 bytes together")]).await;
 }
 
 #[tokio::test]

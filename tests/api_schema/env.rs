@@ -76,19 +76,31 @@ async fn two_variables_of_one_name_are_refused() {
 async fn values_that_are_no_text_are_refused() {
     let apps = Egapps::of_a_new_namespace().await.unwrap();
     let value = |value: Value| json!({ "env": [{ "name": "A", "value": value }] });
-    let many: Vec<_> =
-        (0..5).map(|n| json!({ "name": format!("A{n}"), "value": "v".repeat(32000) })).collect();
     apps.refuses([
         (value(json!(8080)), "spec.env[0].value", "must be of type string"),
         (value(json!(true)), "spec.env[0].value", "must be of type string"),
         (value(json!("a\0b")), "spec.env[0].value", "must not contain the character NUL"),
-        (
-            json!({ "env": many }),
-            "spec.env",
-            "must have no more than 128000 characters in all values together",
-        ),
     ])
     .await;
+}
+
+#[tokio::test]
+async fn variables_are_bounded_as_a_whole_in_bytes() {
+    let apps = Egapps::of_a_new_namespace().await.unwrap();
+    let entry = |source: &str, key: usize| {
+        let from = json!({ source: { "name": "c".repeat(253), "key": "k".repeat(key) } });
+        let list: Vec<_> =
+            (0..64).map(|n| json!({ "name": format!("V{n:02}"), "valueFrom": from })).collect();
+        json!({ "env": list })
+    };
+    let values = |value: &str| json!({ "env": [{ "name": "A" }, { "name": "B", "value": value }] });
+    let crabs = |count: usize| values(&"\u{1F980}".repeat(count));
+    apps.keeps([entry("configMapKeyRef", 253), entry("secretKeyRef", 253), crabs(8191)]).await;
+    let words = "must have no more than 32768 bytes in all names, values and references together";
+    let mut more = entry("configMapKeyRef", 253);
+    more["env"].as_array_mut().unwrap().push(json!({ "name": "W".repeat(193) }));
+    let halves = ["A", "B"].map(|name| json!({ "name": name, "value": "v".repeat(16_384) }));
+    apps.refuses([crabs(8192), json!({ "env": halves }), more].map(|spec| (spec, "spec.env", words))).await;
 }
 
 #[tokio::test]

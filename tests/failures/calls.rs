@@ -85,7 +85,7 @@ fn broken_webhook(namespace: &str) -> String {
 }
 
 /// Without controllers a namespace never ends: what a stuck one looks like for ever.
-async fn without_controllers() -> (Cluster, Operator) {
+pub(crate) async fn without_controllers() -> (Cluster, Operator) {
     let cluster = Options::api().manifest(project("config/crd/bases")).start().await.unwrap();
     install(&cluster).await;
     let operator = Operator::start_on(&cluster, "manager", PLATFORM).await;

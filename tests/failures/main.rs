@@ -18,6 +18,7 @@ mod quiet;
 mod races;
 mod refusals;
 mod rollouts;
+mod tenants;
 
 use cluster::Cluster;
 use serde_json::{Value, json};

@@ -49,13 +49,17 @@ impl<'a> App<'a> {
 
     /// Applies the spec.
     pub async fn apply(&self, spec: &Value) {
-        let manifest = json!({
+        self.cluster.apply(&self.manifest(spec).to_string()).await.unwrap();
+    }
+
+    /// The app with that spec.
+    pub fn manifest(&self, spec: &Value) -> Value {
+        json!({
             "apiVersion": "egplatform.platform.evillgenius.com/v1alpha1",
             "kind": "EGApp",
             "metadata": { "namespace": self.namespace, "name": self.name },
             "spec": spec,
-        });
-        self.cluster.apply(&manifest.to_string()).await.unwrap();
+        })
     }
 
     /// Merges a patch into the app.

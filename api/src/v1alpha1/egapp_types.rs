@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::autoscaling::{self, Autoscaling};
 use super::egapp_status::EGAppStatus;
-use super::env::{EnvFromSource, EnvVar};
+use super::env::{self, EnvFromSource, EnvVar};
 use super::probes::{self, Probe};
 use super::references::ObjectReference;
 use super::resources::Resources;
@@ -154,11 +154,7 @@ pub struct EGAppSpec {
     #[schemars(length(max = 256), extend(
         "x-kubernetes-list-type" = "map",
         "x-kubernetes-list-map-keys" = ["name"],
-        "x-kubernetes-validations" = [{
-            "rule": "self.map(variable, has(variable.value) ? size(variable.value) : 0).sum() <= 128000",
-            "message": "must have no more than 128000 characters in all values together; put large texts in a \
-                        ConfigMap",
-        }],
+        "x-kubernetes-validations" = [env::bounded()],
     ))]
     pub env: Vec<EnvVar>,
 

@@ -30,7 +30,8 @@ pub struct EnvVar {
     /// platform sets, such as `POD_NAME`; an unknown name stays as it is, and `$$(NAME)` writes `$(NAME)`. In place of one
     /// of the operator's or the platform's, the variable's own name is that one's value: `$(JAVA_TOOL_OPTIONS) -Dx=y` adds
     /// to it. `POD_NAME` and, for `go`, `GOMEMLIMIT` cannot be added to: only the node knows their values. Of two
-    /// variables that refer to each other, one finds the name unknown. Put large texts in a ConfigMap: all values together must have no more than 128000 characters. Do not put secrets here: everybody
+    /// variables that refer to each other, one finds the name unknown. Put large texts in a ConfigMap: the names, values
+    /// and references of all variables together must have no more than 32768 bytes. Do not put secrets here: everybody
     /// who may read the EGApp sees them. Use `valueFrom.secretKeyRef`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::argument")]
@@ -123,6 +124,26 @@ pub struct EnvFromSource {
     /// set `restartedAt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<EntriesReference>,
+}
+
+/// All that is written in the list, in bytes: every copy of an EGApp, and there are several, has it all. Only values may
+/// have characters of more than one.
+pub(super) fn bounded() -> Value {
+    let entry = |field: &str| {
+        format!(
+            "(has(v.valueFrom.{field}) ? size(v.valueFrom.{field}.name) + size(v.valueFrom.{field}.key) : 0)"
+        )
+    };
+    let path = "(has(v.valueFrom.fieldRef) ? size(v.valueFrom.fieldRef.fieldPath) : 0)";
+    let source = [path, &entry("configMapKeyRef"), &entry("secretKeyRef")].join(" + ");
+    json!({
+        "rule": format!(
+            "self.map(v, size(v.name) + (has(v.value) ? size(bytes(v.value)) : 0) + \
+             (has(v.valueFrom) ? {source} : 0)).sum() <= 32768"
+        ),
+        "message": "must have no more than 32768 bytes in all names, values and references together; put large texts in \
+                    a ConfigMap",
+    })
 }
 
 /// The fields that a variable can take from its pod: those of `core/v1`, with the keys of labels and annotations as

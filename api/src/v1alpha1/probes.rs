@@ -85,7 +85,10 @@ pub struct HttpGetAction {
 
     /// Headers of the request, such as `Host`. Default: none of one's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 16), extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(max = 16), extend("x-kubernetes-list-type" = "atomic", "x-kubernetes-validations" = [{
+        "rule": "self.map(header, size(header.name) + size(header.value)).sum() <= 4096",
+        "message": "must have no more than 4096 characters in all names and values together",
+    }]))]
     pub http_headers: Vec<HttpHeader>,
 }
 

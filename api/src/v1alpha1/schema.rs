@@ -105,9 +105,13 @@ pub(super) fn object_name_or_empty(_: &mut SchemaGenerator) -> Schema {
 /// A text that a process is given when it starts. Linux takes none of more than 128 KiB, which 32000 characters are
 /// at most.
 pub(super) fn argument(_: &mut SchemaGenerator) -> Schema {
+    text(32_000)
+}
+
+fn text(characters: u32) -> Schema {
     schemars::json_schema!({
         "type": "string",
-        "maxLength": 32000,
+        "maxLength": characters,
         "x-kubernetes-validations": [{
             "rule": r"!self.contains('\u0000')",
             "message": "must not contain the character NUL, with which no process can be started",
@@ -116,35 +120,43 @@ pub(super) fn argument(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// Arguments of a program.
-pub(super) fn arguments(generator: &mut SchemaGenerator) -> Schema {
+pub(super) fn arguments(_: &mut SchemaGenerator) -> Schema {
+    arguments_of(16_384)
+}
+
+/// Arguments of a program, so many bytes of them: every copy of an EGApp, and there are several, has them all.
+fn arguments_of(bytes: u32) -> Schema {
     schemars::json_schema!({
         "type": "array",
-        "items": argument(generator),
+        "items": text(bytes),
         "maxItems": 256,
         "x-kubernetes-list-type": "atomic",
         "x-kubernetes-validations": [{
-            "rule": "self.map(argument, size(argument)).sum() <= 128000",
-            "message": "must have no more than 128000 characters together; put large texts in a ConfigMap",
+            "rule": format!("self.map(argument, size(bytes(argument))).sum() <= {bytes}"),
+            "message": format!("must have no more than {bytes} bytes together; put large texts in a ConfigMap"),
         }],
     })
 }
 
 /// A program and its arguments, if anything.
 pub(super) fn command(generator: &mut SchemaGenerator) -> Schema {
-    let mut command = arguments(generator);
+    that_starts(arguments(generator))
+}
+
+/// A program and its arguments, run again and again.
+pub(super) fn required_command(_: &mut SchemaGenerator) -> Schema {
+    let mut command = that_starts(arguments_of(4096));
+    command.insert("minItems".to_owned(), json!(1));
+    command
+}
+
+fn that_starts(mut command: Schema) -> Schema {
     if let Some(Value::Array(rules)) = command.get_mut("x-kubernetes-validations") {
         rules.push(json!({
             "rule": "size(self) == 0 || self[0] != ''",
             "message": "must start with the name of a program",
         }));
     }
-    command
-}
-
-/// A program and its arguments.
-pub(super) fn required_command(generator: &mut SchemaGenerator) -> Schema {
-    let mut command = command(generator);
-    command.insert("minItems".to_owned(), json!(1));
     command
 }
 

@@ -105,10 +105,26 @@ impl Ensure<'_> {
             return Found::Failed(Failed { error, count, wait: left, is_new: false });
         }
         let result = match wanted {
-            Some(wanted) => self.keep(wanted, seen, memory).await,
+            Some(wanted) => match self.whole(seen).await {
+                Ok(Some(seen)) => self.keep(wanted, &seen, memory).await,
+                Ok(None) => Ok(Found::Moving),
+                Err(error) => Err(error),
+            },
             None => self.remove(seen, memory).await,
         };
         result.unwrap_or_else(|error| self.failed::<K>(error, situation, memory))
+    }
+
+    /// What is there, with all that is compared: of some objects the local copies have no text. `None` where another
+    /// object has taken the place, of which an event tells.
+    async fn whole<K: ChildKind>(self, seen: &Seen<K>) -> Result<Option<Seen<K>>, Error> {
+        let is_compared = matches!(seen.ownership, Ownership::Ours | Ownership::Orphan);
+        let Some(known) = seen.live.as_ref().filter(|live| is_compared && !live.is_whole()) else {
+            return Ok(Some(seen.clone()));
+        };
+        let live = self.cluster.read_child::<K>(self.key).await?;
+        let live = live.filter(|live| live.uid == known.uid && live.controller == known.controller);
+        Ok(live.map(|live| Seen { live: Some(Arc::new(live)), ownership: seen.ownership.clone() }))
     }
 
     async fn keep<K: ChildKind + Serialize>(

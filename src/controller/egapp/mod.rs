@@ -60,15 +60,14 @@ use self::sync::{Kind, Sync};
 use self::turns::Turns;
 use self::watches::Watches;
 use super::events::Events;
-use super::queue::WorkQueue;
+use super::queue::{RESERVE, WORKERS, WorkQueue};
 use super::{Controller, Deps};
 
 /// Name in metrics and logs.
 const NAME: &str = "egapp";
 
-/// Passes at a time. They wait for the API server most of the time; 32 were the fastest in a flood of new apps, and
-/// 64 only took time from whoever creates them.
-const WORKERS: usize = 32;
+/// Passes at a time at most; the queue says whose.
+const PASSES: usize = WORKERS + RESERVE;
 
 /// The controller of EGApps.
 pub struct EgappController {
@@ -83,7 +82,7 @@ impl EgappController {
     #[must_use]
     pub fn new(deps: &Deps) -> Self {
         let Deps { client, scope, platform, metrics, gates, own_pod, namespace } = deps;
-        let controller_metrics = metrics.controller(NAME, WORKERS);
+        let controller_metrics = metrics.controller(NAME, PASSES);
         controller_metrics.declare_error_classes(&Disposition::CLASSES);
         let queue = WorkQueue::new(metrics.queue(NAME));
         let ctx = Arc::new(Context {
@@ -122,8 +121,8 @@ impl Controller for EgappController {
             ctx.sync.opened();
             queue.open();
             watches.look_at_all();
-            info!(controller = NAME, "worker count" = WORKERS, "Starting workers");
-            let mut crew = Crew::new(WORKERS, || worker::run(Arc::clone(&ctx), Arc::clone(&queue)));
+            info!(controller = NAME, "worker count" = PASSES, "Starting workers");
+            let mut crew = Crew::new(PASSES, || worker::run(Arc::clone(&ctx), Arc::clone(&queue)));
             // Dropped with this future, where the work is cut.
             let mut rest = JoinSet::new();
             rest.spawn({

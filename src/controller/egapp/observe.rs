@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 
 use super::cluster::{Caches, ChildKind, Live, Target, Trouble};
+use super::names;
 use crate::controller::key::ObjectKey;
 
 /// What exists of an EGApp.
@@ -104,7 +105,10 @@ fn others_over(
     let is_ours = matches!(deployment.ownership, Ownership::Ours | Ownership::Orphan);
     let live = deployment.live.as_ref().filter(|_| is_ours).and_then(|live| live.details.as_ref());
     let Some(live) = live else { return Vec::new() };
-    let mut others = caches.budgets.over(key.namespace(), || live.pod_labels());
+    // Of a Deployment whose text is not kept, no more is known than how it finds its pods.
+    let labels = || Some(live.pod_labels()).filter(|labels| !labels.is_empty());
+    let labels = || labels().unwrap_or_else(|| names::selector(key.name()));
+    let mut others = caches.budgets.over(key.namespace(), labels);
     others.retain(|name| matches!(own, Ownership::Foreign(_)) || **name != *key.name());
     others
 }

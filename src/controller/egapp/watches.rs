@@ -261,7 +261,7 @@ fn cause(error: &watcher::Error) -> String {
 /// Takes in one event of a kind of child, and returns the objects of which something is known that was not before: each
 /// autoscaler writes down every few seconds what it has measured.
 fn keep<K: ChildKind>(caches: &Caches, event: Event<View<K>>) -> Vec<ObjectKey> {
-    let (store, event) = (K::store(caches), map_event(event, Live::from));
+    let (store, event) = (K::store(caches), map_event(event, |view| Live::from(view).kept()));
     let is_known = match &event {
         Event::Apply(live) => store.get(&live.key()).is_some_and(|held| held.is_like(live)),
         Event::Init | Event::InitApply(_) | Event::InitDone | Event::Delete(_) => false,

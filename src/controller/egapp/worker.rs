@@ -9,6 +9,7 @@ use tokio::task::yield_now;
 use tokio::time::Instant;
 use tracing::error;
 
+use super::cluster::CALL_TIMEOUT;
 use super::context::Context;
 use super::error::{Disposition, RECHECK};
 use super::reconcile::{Pass, reconcile};
@@ -20,8 +21,13 @@ use crate::controller::key::ObjectKey;
 use crate::controller::queue::WorkQueue;
 use crate::telemetry::Outcome;
 
-/// A pass that takes longer is abandoned; each of its few requests has a shorter limit of its own.
-const PASS_TIMEOUT: Duration = Duration::from_mins(1);
+/// Requests that a pass sends one after the other at most: it asks for the EGApp, reads, hands over, applies, repairs and
+/// applies a Deployment, reads, applies, repairs and applies an autoscaler, and writes the status twice.
+const REQUESTS: u32 = 12;
+
+/// A pass that takes longer is abandoned. Each of its requests has a limit of its own, so that it ends by itself and with
+/// a report also where none is answered.
+const PASS_TIMEOUT: Duration = CALL_TIMEOUT.saturating_mul(REQUESTS + 1);
 
 /// Every app is looked at again after this long, up to twice as long, should an event ever have been lost. It costs
 /// no request where nothing is amiss.

@@ -10,10 +10,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::words::shortened;
 use crate::controller::key::ObjectKey;
 use crate::controller::slim;
 use crate::controller::store::{Versioned, parse_resource_version};
 use egapp_api::v1alpha1::{EGApp, EGAppStatus};
+
+/// So many finalizers are kept, for the sentence about what holds up a deletion.
+const FINALIZERS: usize = 16;
 
 /// An EGApp as it is received: only the metadata is decoded, so that one stored object that does not fit the types of
 /// this release cannot fail the list of all.
@@ -79,6 +83,10 @@ impl From<AppView> for AppEntry {
         // The controller never reads them, and they can be most of the object.
         metadata.annotations = None;
         metadata.labels = None;
+        metadata.owner_references = None;
+        if let Some(finalizers) = &mut metadata.finalizers {
+            finalizers.truncate(FINALIZERS);
+        }
         let key = ObjectKey::of(&metadata);
         let resource_version = parse_resource_version(metadata.resource_version.as_deref());
         let app = match (decode("spec", spec.as_deref()), decode("status", status.as_deref())) {
@@ -109,7 +117,8 @@ impl Undecodable {
             generation: metadata.generation.unwrap_or(0),
             uid: metadata.uid.unwrap_or_default(),
             is_terminating: metadata.deletion_timestamp.is_some(),
-            error,
+            // It quotes the value, whatever its size.
+            error: shortened(error),
             status,
         }
     }

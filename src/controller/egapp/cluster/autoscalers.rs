@@ -21,6 +21,9 @@ pub enum Target {
     EGApp,
 }
 
+/// No object has a longer name, though an autoscaler may say one.
+const LONGEST_NAME: usize = 253;
+
 /// An autoscaler, and what it scales, if that is of a kind that matters here.
 pub type Aim = (ObjectKey, Option<(Target, Box<str>)>);
 
@@ -42,7 +45,7 @@ impl View<HorizontalPodAutoscaler> {
         let spec = self.spec::<HorizontalPodAutoscalerSpec>();
         let target = spec.map(|spec| spec.scale_target_ref).and_then(|target| {
             let kind = Target::of(target.api_version.as_deref(), &target.kind)?;
-            Some((kind, target.name.into()))
+            (target.name.len() <= LONGEST_NAME).then(|| (kind, target.name.into()))
         });
         (ObjectKey::of(self.meta()), target)
     }

@@ -12,6 +12,9 @@ use super::View;
 use super::children::controller_of;
 use crate::controller::key::ObjectKey;
 
+/// A selector of more bytes is taken for one that selects nothing: a budget's has a few labels.
+const LARGEST: usize = 8 * 1024;
+
 /// A budget, and what it selects; `None` where that is nothing, or the pods of the app that it belongs to.
 pub type Selection = (ObjectKey, Option<LabelSelector>);
 
@@ -27,8 +30,14 @@ impl View<PodDisruptionBudget> {
     pub fn selection(&self) -> Selection {
         let is_an_apps = controller_of(self.meta()).is_some_and(|owner| owner.is_namesake);
         let spec = if is_an_apps { None } else { self.spec::<PodDisruptionBudgetSpec>() };
-        (ObjectKey::of(self.meta()), spec.and_then(|spec| spec.selector))
+        let selector = spec.and_then(|spec| spec.selector);
+        (ObjectKey::of(self.meta()), selector.filter(is_small))
     }
+}
+
+/// Each is kept, whoever makes it.
+fn is_small(selector: &LabelSelector) -> bool {
+    serde_json::to_string(selector).is_ok_and(|text| text.len() <= LARGEST)
 }
 
 /// The budgets that are no app's own.

@@ -23,6 +23,19 @@ use crate::hash::fnv1a;
 use egapp_api::labels;
 use egapp_api::v1alpha1::EGApp;
 
+/// Of a larger object no text is cached, in bytes: children of real apps take some kilobytes, and what others add to one
+/// can be a megabyte.
+const LARGEST: usize = 64 * 1024;
+
+/// No time of RFC 3339 is longer, in bytes; what is longer in a place for one is no time.
+const LONGEST_TIME: usize = 64;
+
+/// Longer names of owners are cut: Kubernetes itself has no limit for them. A kind has 63 characters, a name 253.
+const LONGEST_OWNER: usize = 320;
+
+/// No uid is longer.
+const LONGEST_UID: usize = 64;
+
 /// A kind of object that EGApps are made of.
 pub trait ChildKind:
     Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static
@@ -144,9 +157,24 @@ pub struct Details<S> {
     pub template: u64,
     /// See [`names::PLATFORM_CHANGE`].
     pub change: Option<u64>,
-    /// JSON of `{metadata: {labels, annotations, ownerReferences}, spec}`. Text takes a tenth of the tree's memory,
-    /// and is read only when the object is reconciled.
-    comparable: Box<str>,
+    text: Text,
+}
+
+/// The fields that may be compared with desired ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Text {
+    /// JSON of `{metadata: {labels, annotations, ownerReferences}, spec}`. Text takes a tenth of the tree's memory, and
+    /// is read only when the object is reconciled.
+    Whole(Box<str>),
+    /// They are read again where they are compared.
+    Dropped(Rest),
+}
+
+/// What decisions need of a text that is dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rest {
+    replicas: Option<i32>,
+    restarted_at: Option<Box<str>>,
 }
 
 impl<K: ChildKind> From<View<K>> for Live<K> {
@@ -211,7 +239,7 @@ impl<S> Details<S> {
             applied: annotation(names::APPLIED_DIGEST).map_or(0, |applied| fnv1a(applied.as_bytes())),
             template: annotation(names::APPLIED_TEMPLATE).and_then(hexadecimal).unwrap_or(0),
             change: annotation(names::PLATFORM_CHANGE).and_then(hexadecimal),
-            comparable: comparable.into(),
+            text: Text::Whole(comparable.into()),
         }
     }
 
@@ -233,20 +261,27 @@ impl<S> Details<S> {
         struct Spec {
             replicas: Option<i32>,
         }
-        serde_json::from_str(&self.comparable).ok().and_then(|Object { spec }| spec.replicas)
+        match &self.text {
+            Text::Whole(text) => serde_json::from_str(text).ok().and_then(|Object { spec }| spec.replicas),
+            Text::Dropped(rest) => rest.replicas,
+        }
     }
 
     /// Annotation [`names::RESTARTED_AT`] of the pod template. Most have none, and learn so without a parser.
     #[must_use]
     pub fn restarted_at(&self) -> Option<String> {
-        if !self.comparable.contains(names::RESTARTED_AT) {
+        let text = match &self.text {
+            Text::Whole(text) => text,
+            Text::Dropped(rest) => return rest.restarted_at.as_deref().map(str::to_owned),
+        };
+        if !text.contains(names::RESTARTED_AT) {
             return None;
         }
         let path = ["/spec/template/metadata/annotations", &names::RESTARTED_AT.replace('/', "~1")].join("/");
-        self.comparable().pointer(&path)?.as_str().map(str::to_owned)
+        self.comparable().pointer(&path)?.as_str().filter(|at| at.len() <= LONGEST_TIME).map(str::to_owned)
     }
 
-    /// The labels of the pods that a Deployment makes. Read anew each time, too.
+    /// The labels of the pods that a Deployment makes; none where its text is dropped. Read anew each time, too.
     #[must_use]
     pub fn pod_labels(&self) -> BTreeMap<String, String> {
         #[derive(Default, Deserialize)]
@@ -257,7 +292,8 @@ impl<S> Details<S> {
             metadata: Option<Box<Level>>,
             labels: BTreeMap<String, String>,
         }
-        let object = serde_json::from_str::<Level>(&self.comparable).ok();
+        let Text::Whole(text) = &self.text else { return BTreeMap::new() };
+        let object = serde_json::from_str::<Level>(text).ok();
         let template = object.and_then(|object| object.spec?.template?.metadata);
         template.map(|metadata| metadata.labels).unwrap_or_default()
     }
@@ -265,8 +301,11 @@ impl<S> Details<S> {
     /// The fields that may be compared with desired ones.
     #[must_use]
     pub fn comparable(&self) -> Value {
-        // It was JSON when it came; were it unreadable all the same, everything would differ and be applied.
-        serde_json::from_str(&self.comparable).unwrap_or_default()
+        match &self.text {
+            // It was JSON when it came; were it unreadable all the same, everything would differ and be applied.
+            Text::Whole(text) => serde_json::from_str(text).unwrap_or_default(),
+            Text::Dropped(_) => Value::Null,
+        }
     }
 }
 
@@ -275,6 +314,27 @@ impl<K: ChildKind> Live<K> {
     #[must_use]
     pub fn version(&self) -> String {
         self.resource_version.to_string()
+    }
+
+    /// As it is cached: without the text of what no pass compares, an object that nobody owns and that carries our label,
+    /// and without that of an object of any size. A pass that needs it asks the API server.
+    #[must_use]
+    pub fn kept(mut self) -> Self {
+        let is_owned = self.controller.as_ref().is_some_and(|owner| owner.is_namesake);
+        if let Some(details) = &mut self.details {
+            let is_small = matches!(&details.text, Text::Whole(text) if text.len() <= LARGEST);
+            if !(is_owned && is_small) {
+                let restarted_at = details.restarted_at().map(Into::into);
+                details.text = Text::Dropped(Rest { replicas: details.replicas(), restarted_at });
+            }
+        }
+        self
+    }
+
+    /// Whether there is nothing to compare, or all of it.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.details.as_ref().is_none_or(|details| matches!(details.text, Text::Whole(_)))
     }
 
     /// Whether all that is cached of `other`, its version aside, is as in this one.
@@ -314,8 +374,8 @@ pub(super) fn controller_of(metadata: &ObjectMeta) -> Option<Controller> {
     let group = owner.api_version.split('/').next();
     let is_egapp = owner.kind == EGApp::kind(&()) && group == Some(&*EGApp::group(&()));
     Some(Controller {
-        title: format!("{} {}", owner.kind, owner.name).into(),
-        uid: owner.uid.as_str().into(),
+        title: owner.kind.chars().chain([' ']).chain(owner.name.chars()).take(LONGEST_OWNER).collect(),
+        uid: owner.uid.chars().take(LONGEST_UID).collect(),
         is_namesake: is_egapp && metadata.name.as_deref() == Some(&owner.name),
     })
 }

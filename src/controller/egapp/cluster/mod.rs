@@ -47,7 +47,7 @@ pub use trouble::{Trouble, TroubleKind};
 pub(super) use words::without_pod_names;
 
 /// No single request takes longer; the client itself would wait for ever on a connection that died silently.
-const CALL_TIMEOUT: Duration = Duration::from_secs(20);
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Local copies of what the controller reads in one area.
 #[derive(Default)]
@@ -176,7 +176,25 @@ impl Cluster {
         let store = K::store(self.caches(key.namespace()));
         let ticket = store.ticket();
         let live = Live::from(self.timed(call, api.patch(key.name(), params, patch)).await?);
-        store.learn(ticket, live.clone());
+        store.learn(ticket, live.clone().kept());
+        Ok(live)
+    }
+
+    /// Reads a child from the API server, all of it, and takes it into the local copy. `None` where there is none.
+    ///
+    /// # Errors
+    /// When the API server refuses or does not answer.
+    pub async fn read_child<K: ChildKind>(&self, key: &ObjectKey) -> Result<Option<Live<K>>, Error> {
+        let api: Api<View<K>> = Api::namespaced(self.client(), key.namespace());
+        let store = K::store(self.caches(key.namespace()));
+        let ticket = store.ticket();
+        // The right to list is there anyway; to get one would be one more.
+        let params = ListParams::default().fields(&format!("metadata.name={}", key.name()));
+        let reply = self.timed(Call::new("read", K::TITLE, key), api.list(&params)).await?;
+        let live = reply.items.into_iter().next().map(Live::from);
+        if let Some(live) = &live {
+            store.learn(ticket, live.clone().kept());
+        }
         Ok(live)
     }
 
@@ -198,7 +216,7 @@ impl Cluster {
         };
         let is_gone = left.is_none();
         match left {
-            Some(left) => store.learn(ticket, Live::from(left)),
+            Some(left) => store.learn(ticket, Live::from(left).kept()),
             None => store.forget(child),
         }
         Ok(is_gone)

@@ -112,7 +112,8 @@ fn without_parenthesis(text: &str, opening: &str) -> String {
     format!("{}{after}", before.trim_end())
 }
 
-fn shortened(text: String) -> String {
+/// A sentence of any length, at most 1024 characters of it.
+pub(super) fn shortened(text: String) -> String {
     match text.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,
