@@ -25,7 +25,7 @@ async fn a_service_leads_to_the_pods_of_its_app_alone() {
     let service = until_there(&app, "service").await;
     assert_eq!(service["spec"]["type"], "ClusterIP");
     assert_eq!(service["spec"]["ports"][0]["port"], 80);
-    assert_eq!(service["spec"]["ports"][0]["targetPort"], 8080);
+    assert_eq!(service["spec"]["ports"][0]["targetPort"], "http");
     let slices = ["get", "endpointslices", "-l", "kubernetes.io/service-name=web", "-o"];
     crate::support::eventually("both pods are endpoints", async || {
         let addresses =
@@ -80,7 +80,7 @@ async fn drift_of_a_service_is_healed_also_where_an_apply_alone_cannot() {
     let is_healed = |service: &Value| {
         service["spec"]["ports"].as_array().is_some_and(|ports| ports.len() == 1)
             && service["spec"]["ports"][0]["port"] == 80
-            && service["spec"]["ports"][0]["targetPort"] == 8080
+            && service["spec"]["ports"][0]["targetPort"] == "http"
             && service["spec"]["selector"]["egplatform.platform.evillgenius.com/egapp"] == "web"
     };
     let drifts = [

@@ -20,7 +20,9 @@ mod leaves;
 mod lifecycle;
 mod repair;
 mod samples;
+mod spread;
 mod status;
+mod traffic;
 
 use cluster::Cluster;
 use support::operator::SHIPPED;

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 /// kwok manages the nodes with this annotation.
 pub(crate) const ANNOTATION: &str = "kwok.x-k8s.io/node";
 
-const ZONES: [(&str, &str); 2] = [("fake-node-a", "zone-a"), ("fake-node-b", "zone-b")];
+const ZONES: [(&str, &str); 3] =
+    [("fake-node-a", "zone-a"), ("fake-node-b", "zone-b"), ("fake-node-c", "zone-c")];
 
 /// How many there are.
 pub(crate) const COUNT: usize = ZONES.len();

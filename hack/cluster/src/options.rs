@@ -32,7 +32,7 @@ impl Options {
         }
     }
 
-    /// The controllers, the scheduler and two fake nodes as well.
+    /// The controllers, the scheduler and three fake nodes as well.
     #[must_use]
     pub fn full() -> Self {
         Self { tier: Tier::Full, ..Self::api() }

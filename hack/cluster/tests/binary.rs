@@ -95,7 +95,10 @@ fn run_offers_a_cluster_to_the_command_and_passes_its_exit_code() {
     let script = "kubectl get nodes -o name && exit 7";
     let output = cluster(&["run", "--", "sh", "-c", script]).output().unwrap();
     assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "node/fake-node-a\nnode/fake-node-b\n");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "node/fake-node-a\nnode/fake-node-b\nnode/fake-node-c\n"
+    );
 }
 
 #[test]

@@ -72,6 +72,8 @@ fn spread(workload: &Workload<'_>) -> Vec<TopologySpreadConstraint> {
             topology_key: key.to_owned(),
             when_unsatisfiable: "ScheduleAnyway".to_owned(),
             label_selector: Some(selector.clone()),
+            // Pods of the former template would count as well, and leave the new ones together when they go.
+            match_label_keys: Some(vec![names::TEMPLATE_HASH.to_owned()]),
             ..TopologySpreadConstraint::default()
         })
         .into()

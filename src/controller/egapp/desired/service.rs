@@ -9,7 +9,9 @@ use super::metadata;
 
 /// The Service of a workload that wants one.
 pub(super) fn desired_service(workload: &Workload<'_>) -> Option<Service> {
-    let target = workload.port.filter(|_| workload.spec.service.enabled)?;
+    if workload.port.is_none() || !workload.spec.service.enabled {
+        return None;
+    }
     Some(Service {
         metadata: metadata(workload),
         spec: Some(ServiceSpec {
@@ -18,8 +20,8 @@ pub(super) fn desired_service(workload: &Workload<'_>) -> Option<Service> {
             ports: Some(vec![ServicePort {
                 name: Some(names::PORT.to_owned()),
                 port: workload.spec.service.port,
-                // By number: a name would have to be looked up in every pod.
-                target_port: Some(IntOrString::Int(target)),
+                // By name, which is looked up in every pod: while the port changes, each pod gets traffic on its own.
+                target_port: Some(IntOrString::String(names::PORT.to_owned())),
                 protocol: Some("TCP".to_owned()),
                 ..ServicePort::default()
             }]),
