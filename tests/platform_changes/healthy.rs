@@ -103,6 +103,11 @@ async fn another_file_at_the_start_as_another_release_reaches_apps_in_turn_too()
     let mount = Mount::new(&platform(1, &[]));
     let operator = manager(&cluster, "manager", &mount).await;
     let any = apps_in_each_environment(&cluster, 2).await;
+    let restarted = any.sibling("dev-01");
+    for at in [serde_json::json!("2026-02-03T04:05:06Z"), Value::Null] {
+        restarted.patch(&serde_json::json!({ "spec": { "restartedAt": at } })).await;
+        restarted.wait_for_its_generation().await;
+    }
     requests_when_quiet(&cluster, cluster.audit_mark().unwrap()).await;
     operator.stop().await;
 
@@ -115,6 +120,51 @@ async fn another_file_at_the_start_as_another_release_reaches_apps_in_turn_too()
     })
     .await;
     any.sibling("dev-00").told(&["Created", "PlatformChanged", "RolledOut"]).await;
+    let annotations = &restarted.deployment().await["spec"]["template"]["metadata"]["annotations"];
+    let at = &annotations["egplatform.platform.evillgenius.com/restarted-at"];
+    assert_eq!(at, "2026-02-03T04:05:06Z", "a restart that was taken back is no change of any other");
+    operator.stop().await;
+}
+
+/// Leaves the Deployment as a release left it that spread pods of all templates alike.
+async fn make_as_a_former_release(app: &App<'_>) {
+    let keys = |place| format!("/spec/template/spec/topologySpreadConstraints/{place}/matchLabelKeys");
+    let digest = |name| format!("/metadata/annotations/egplatform.platform.evillgenius.com~1applied-{name}");
+    let patch = serde_json::json!([
+        { "op": "remove", "path": keys(0) },
+        { "op": "remove", "path": keys(1) },
+        { "op": "replace", "path": digest("template"), "value": "00000000000000aa" },
+        { "op": "replace", "path": digest("digest"), "value": "00000000000000ab" },
+    ]);
+    app.kubectl(&["patch", "deployment", &app.name, "--type=json", "-p", &patch.to_string()]).await;
+    app.kubectl(&["rollout", "status", &format!("deployment/{}", app.name)]).await;
+}
+
+#[tokio::test]
+async fn a_release_that_spreads_pods_otherwise_reaches_apps_in_turn() {
+    let cluster = installed().await;
+    let mount = Mount::new(&platform(1, &[]));
+    let operator = manager(&cluster, "manager", &mount).await;
+    let any = apps_in_each_environment(&cluster, 2).await;
+    requests_when_quiet(&cluster, cluster.audit_mark().unwrap()).await;
+    operator.stop().await;
+    for name in ["stage-00", "stage-01", "prod-00", "prod-01"] {
+        make_as_a_former_release(&any.sibling(name)).await;
+    }
+
+    let record = Record::begin(&any, "record").await;
+    let operator = manager(&cluster, "manager-upgraded", &mount).await;
+    // The pods of dev are not spread, so that nothing changes there.
+    let spreads_so = |live: &Value| {
+        let constraints = live["spec"]["template"]["spec"]["topologySpreadConstraints"].as_array();
+        let mut constraints = constraints.into_iter().flatten();
+        constraints.all(|one| one["matchLabelKeys"] == serde_json::json!(["pod-template-hash"]))
+    };
+    eventually("apps have the change", async || {
+        let progress = record.check(1, spreads_so);
+        holds(done(&progress) == 6, || format!("{progress:?}"))
+    })
+    .await;
     operator.stop().await;
 }
 

@@ -198,6 +198,21 @@ fn a_name_that_would_lead_elsewhere_is_refused() {
 }
 
 #[test]
+fn a_file_of_another_namespace_than_the_chosen_one_is_refused_as_kubectl_refuses_it() {
+    let app = "{apiVersion: egplatform.platform.evillgenius.com/v1alpha1, kind: EGApp, metadata: {name: web, \
+               namespace: shop}, spec: {framework: go, environment: dev}}";
+    let ran = run(alone().args(["render", "-f", "-", "-n", "team"]), app);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(
+        ran.stderr.contains("namespace shop") && ran.stderr.contains("--namespace shop"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(run(alone().args(["render", "-f", "-", "-n", "shop"]), app).code, 0);
+    assert_eq!(run(alone().args(["render", "-f", "-"]), app).code, 0);
+}
+
+#[test]
 fn more_documents_than_a_stream_mostly_has_are_read() {
     let app = "---\n{apiVersion: egplatform.platform.evillgenius.com/v1alpha1, kind: EGApp, metadata: {name: web}, \
                spec: {framework: go, environment: dev}}\n";

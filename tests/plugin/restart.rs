@@ -3,11 +3,11 @@
 use std::thread;
 
 use cluster::Failure;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::App;
-use crate::support::app::with_image;
-use crate::{EGAPPS, alone, cluster, kubectl_egapp, run, through_kubectl, with_rights};
+use crate::support::app::{reason, with_image};
+use crate::{EGAPPS, alone, cluster, kubectl_egapp, manifest, run, through_kubectl, with_rights};
 
 #[tokio::test]
 async fn a_restart_replaces_every_pod_and_tells_how_far_it_is() {
@@ -25,6 +25,41 @@ async fn a_restart_replaces_every_pod_and_tells_how_far_it_is() {
         .await;
     let after = after["status"]["pods"].to_string();
     assert!(before.iter().all(|pod| !after.contains(pod.as_str())), "{before:?} {after}");
+}
+
+#[tokio::test]
+async fn a_restart_that_is_taken_back_restarts_nothing_and_a_later_one_does() {
+    let app = App::ready(cluster().await, "web", &with_image(2)).await;
+    let restart = || through_kubectl(&app, &["restart", "web", "--wait", "--field-manager=ci"], "");
+    assert_eq!(restart().code, 0);
+    let restarted = app.get().await;
+    let managers = app.kubectl(&["get", "egapp", "web", "-o", "yaml", "--show-managed-fields"]).await;
+    assert!(managers.contains("manager: ci") && !managers.contains("manager: kubectl-egapp"), "{managers}");
+    let (before, pods) = (app.deployment().await, restarted["status"]["pods"].clone());
+    for at in
+        [json!(null), json!("2020-01-01T00:00:00Z"), restarted["spec"]["restartedAt"].clone(), json!(null)]
+    {
+        app.patch(&json!({ "spec": { "restartedAt": at } })).await;
+        let now = app.wait_for_its_generation().await;
+        assert_eq!((reason(&now), &now["status"]["pods"]), ("Available", &pods), "{at}");
+        let live = app.deployment().await;
+        assert_eq!(
+            live["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"],
+            "{at}: not a write"
+        );
+    }
+    let ran = through_kubectl(&app, &["diff", "-f", "-"], &manifest(&app, &with_image(2)));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "the plugin knows as much");
+
+    // What is put right meanwhile takes the restart along.
+    app.kubectl(&["scale", "deployment", "web", "--replicas=1"]).await;
+    app.until_deployment("it is healed", |live| live["spec"]["replicas"] == 2).await;
+    let of_template = |live: &Value| live["spec"]["template"]["metadata"].clone();
+    assert_eq!(of_template(&app.deployment().await), of_template(&before));
+    app.wait_ready().await;
+
+    assert_eq!(restart().code, 0);
+    assert_ne!(of_template(&app.deployment().await), of_template(&before));
 }
 
 #[tokio::test]

@@ -80,6 +80,13 @@ impl<'a> App<'a> {
         }
     }
 
+    /// Waits until the status tells of the last edit, and the app is Ready with it.
+    pub async fn wait_for_its_generation(&self) -> Value {
+        let is_told = |app: &Value| app["status"]["observedGeneration"] == app["metadata"]["generation"];
+        let is_ready = |app: &Value| condition(app, "Ready")["status"] == "True";
+        self.until("it is Ready with the last edit", |app| is_told(app) && is_ready(app)).await
+    }
+
     /// The EGApp.
     pub async fn get(&self) -> Value {
         self.object("egapp").await.expect("the EGApp exists")

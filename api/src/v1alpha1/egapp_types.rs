@@ -144,7 +144,10 @@ pub struct EGAppSpec {
     pub port: Option<i32>,
 
     /// Environment variables of the container. Default: those that the operator sets for every app, such as
-    /// `POD_NAME`, and the platform's for the framework. One here replaces one of those with the same name.
+    /// `POD_NAME`, and the platform's for the framework. One here replaces one of those with the same name, in its place.
+    ///
+    /// They keep their order, behind those of the operator and the platform; one that stands in the place of one of those
+    /// takes what it refers to there with it.
     ///
     /// They win over `envFrom`. A change restarts the pods.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -242,11 +245,11 @@ pub struct EGAppSpec {
     #[schemars(extend("x-kubernetes-validations" = [autoscaling::ordered_bounds()]))]
     pub autoscaling: Option<Autoscaling>,
 
-    /// A time such as `2026-02-03T04:05:06Z`; a new one restarts the pods, one after the other as in every rollout.
-    /// Default: none.
+    /// A time such as `2026-02-03T04:05:06Z`; one later than the last restarts the pods, one after the other as in every
+    /// rollout. Default: none.
     ///
-    /// The time itself does not matter, also not whether it is in the future: write the present one. Use it after a
-    /// change of a ConfigMap or Secret.
+    /// Write the present time. One that goes away, or an earlier one that comes back, as from a file that is applied
+    /// again, restarts nothing. Use it after a change of a ConfigMap or Secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::time")]
     pub restarted_at: Option<String>,

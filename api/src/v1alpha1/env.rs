@@ -26,9 +26,11 @@ pub struct EnvVar {
 
     /// Value of the variable, always text: write numbers and booleans in quotes. Default: the empty text.
     ///
-    /// `$(NAME)` is replaced by the value of a variable that stands earlier in the list or that the operator sets,
-    /// such as `POD_NAME`; an unknown name stays as it is, and `$$(NAME)` writes `$(NAME)`. Put large texts in a
-    /// ConfigMap: all values together must have no more than 128000 characters. Do not put secrets here: everybody
+    /// `$(NAME)` is replaced by the value of a variable that stands earlier in the list or that the operator or the
+    /// platform sets, such as `POD_NAME`; an unknown name stays as it is, and `$$(NAME)` writes `$(NAME)`. In place of one
+    /// of the operator's or the platform's, the variable's own name is that one's value: `$(JAVA_TOOL_OPTIONS) -Dx=y` adds
+    /// to it. `POD_NAME` and, for `go`, `GOMEMLIMIT` cannot be added to: only the node knows their values. Of two
+    /// variables that refer to each other, one finds the name unknown. Put large texts in a ConfigMap: all values together must have no more than 128000 characters. Do not put secrets here: everybody
     /// who may read the EGApp sees them. Use `valueFrom.secretKeyRef`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::argument")]

@@ -14,6 +14,8 @@ pub struct Service {
     pub enabled: bool,
 
     /// Port of the Service; it leads to the app's own port, `spec.port`. Default: 80.
+    ///
+    /// Where `spec.port` changes, every pod gets traffic on the port that it was made with: no request is lost.
     #[serde(default = "http")]
     #[schemars(range(min = 1, max = 65535))]
     pub port: i32,

@@ -118,6 +118,9 @@ pub(crate) struct Restart {
     /// How long to wait at most, as in 90s, 5m or 1h.
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     pub(crate) timeout: Duration,
+    /// Who writes the time of the restart into the EGApp.
+    #[arg(long, value_name = "NAME", default_value = "kubectl-egapp")]
+    pub(crate) field_manager: String,
     #[command(flatten)]
     pub(crate) cluster: ClusterChoice,
 }

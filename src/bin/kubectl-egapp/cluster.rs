@@ -11,6 +11,7 @@ use kube::core::ApiResource;
 use kube::runtime::watcher::Event;
 use kube::{Api, Client, Config};
 use pe_app::controller::egapp::cluster::{Caches, ChildKind, Live, View};
+use pe_app::controller::egapp::names;
 use pe_app::controller::egapp::observe::{Observed, observe};
 use pe_app::controller::egapp::replicas::Scaling;
 use pe_app::controller::key::ObjectKey;
@@ -117,6 +118,13 @@ impl Cluster {
         };
         let api = Api::<HorizontalPodAutoscaler>::namespaced(self.client.clone(), key.namespace());
         Ok(seen(api.get_opt(name).await, "HorizontalPodAutoscalers")?.flatten())
+    }
+
+    /// When the pods of an app were told to restart last; `None` also where that cannot be seen.
+    pub(crate) async fn restarted_at(&self, name: &str) -> Option<String> {
+        let deployments = Api::<Deployment>::namespaced(self.client.clone(), &self.namespace);
+        let template = deployments.get_opt(name).await.ok()??.spec.template;
+        template.metadata?.annotations?.remove(names::RESTARTED_AT)
     }
 
     async fn look<K: ChildKind>(&self, key: &ObjectKey, caches: &Caches) -> Result<(), Error> {

@@ -35,13 +35,20 @@ pub(crate) fn scaling_of_new(app: &EGApp) -> Scaling {
     Scaling { replicas, autoscaler }
 }
 
-/// The objects that the EGApp becomes, in the order of `Observed::digests`.
-pub(crate) fn children(app: &EGApp, platform: &Platform, scaling: Scaling) -> Result<Vec<Child>, Error> {
+/// The objects that the EGApp becomes, in the order of `Observed::digests`. `restarted_at`: when its pods were told to
+/// restart last, if it has any.
+pub(crate) fn children(
+    app: &EGApp,
+    platform: &Platform,
+    scaling: Scaling,
+    restarted_at: Option<String>,
+) -> Result<Vec<Child>, Error> {
     let mut app = app.clone();
     // Nothing can be owned by what has no uid; it is taken out again.
     app.metadata.uid.get_or_insert_with(|| "00000000-0000-0000-0000-000000000000".to_owned());
     let name = app.metadata.name.clone().unwrap_or_default();
     let workload = validate(&app, platform).map_err(|source| Error::Spec { name, source })?;
+    let workload = workload.restarted_last(restarted_at);
     let Children { deployment, service, disruption_budget, autoscaler } =
         desired(&workload, scaling.replicas);
     let autoscaler = autoscaler.filter(|_| scaling.autoscaler != OwnAutoscaler::Unwanted);

@@ -28,7 +28,8 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 pub(crate) async fn run(arguments: &Diff) -> Result<ExitCode, Error> {
     let cluster = Cluster::find(&arguments.cluster).await?;
-    let documents = input::read(&arguments.filename, &cluster.namespace)?;
+    let documents =
+        input::read(&arguments.filename, arguments.cluster.namespace.as_deref(), &cluster.namespace)?;
     let platform = cluster.platform(&arguments.platform).await?.unwrap_or_else(Platform::built_in);
     let mut found = Found::default();
     for document in &documents {
@@ -85,7 +86,8 @@ impl Comparison<'_> {
         let observed = self.cluster.observed(&app).await?;
         let scaling =
             if live.is_some() { Scaling::of(&app.spec, &observed) } else { core::scaling_of_new(&app) };
-        for (child, taken) in core::children(&app, platform, scaling)?.into_iter().zip(taken(&observed)) {
+        let children = core::children(&app, platform, scaling, observed.restarted_at())?;
+        for (child, taken) in children.into_iter().zip(taken(&observed)) {
             match taken.filter(|_| child.wanted.is_some()) {
                 Some(taken) => output::note(&format!(
                     "{taken}: the operator leaves it alone, and EGApp {} is not Ready while it is there",

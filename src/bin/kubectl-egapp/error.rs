@@ -21,6 +21,10 @@ pub(crate) enum Error {
     NoObject { origin: String, position: usize },
     #[error("{origin}: EGApp {name} is not valid: {}", problems.join("; "))]
     Invalid { origin: String, name: String, problems: Vec<String> },
+    #[error(
+        "EGApp {name} of the file is of namespace {namespace}, and --namespace says {chosen}; give --namespace {namespace}, or none"
+    )]
+    Elsewhere { name: String, namespace: String, chosen: String },
     #[error("EGApp {name} cannot be mapped")]
     Spec { name: String, source: SpecError },
     #[error(transparent)]

@@ -4,6 +4,7 @@ use egapp_api::v1alpha1::{ConditionStatus, ConditionType, EGApp, Reason, Resourc
 use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition};
 use pe_app::controller::egapp::cluster::ChildKind;
 use pe_app::controller::egapp::desired::desired;
+use pe_app::controller::egapp::expansion::refers_to_itself;
 use pe_app::controller::egapp::observe::{Observed, Ownership, Seen};
 use pe_app::controller::egapp::replicas::{OwnAutoscaler, Replicas, Scaling};
 use pe_app::controller::egapp::validate::{Workload, validate};
@@ -222,10 +223,11 @@ fn variables(app: &EGApp, workload: &Workload<'_>) -> Fact {
     let mut because = Vec::new();
     for variable in &app.spec.env {
         let name = variable.name.as_str();
+        let does = if refers_to_itself(variable) { "adds to" } else { "replaces" };
         if OPERATOR_VARIABLES.contains(&name) {
-            because.push(format!("spec.env replaces {name}, which the operator sets"));
+            because.push(format!("spec.env {does} {name}, which the operator sets"));
         } else if profile.contains(&name) {
-            because.push(format!("spec.env replaces {name} of the platform (frameworks.{framework}.env)"));
+            because.push(format!("spec.env {does} {name} of the platform (frameworks.{framework}.env)"));
         }
     }
     if !app.spec.env_from.is_empty() {

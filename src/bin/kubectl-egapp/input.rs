@@ -30,8 +30,22 @@ impl Document {
     }
 }
 
-/// Every EGApp that stands there; those that name no namespace are of `namespace`.
-pub(crate) fn read(paths: &[PathBuf], namespace: &str) -> Result<Vec<Document>, Error> {
+/// Every EGApp that stands there; those that name no namespace are of the `chosen` one, else of `namespace`. Those that
+/// name another than the chosen one are refused, as kubectl refuses them.
+pub(crate) fn read(paths: &[PathBuf], chosen: Option<&str>, namespace: &str) -> Result<Vec<Document>, Error> {
+    let documents = read_all(paths, chosen.unwrap_or(namespace))?;
+    let is_elsewhere = |one: &&Document| chosen.is_some_and(|chosen| one.namespace() != chosen);
+    match documents.iter().find(is_elsewhere) {
+        Some(elsewhere) => Err(Error::Elsewhere {
+            name: elsewhere.name().to_owned(),
+            namespace: elsewhere.namespace().to_owned(),
+            chosen: chosen.unwrap_or_default().to_owned(),
+        }),
+        None => Ok(documents),
+    }
+}
+
+fn read_all(paths: &[PathBuf], namespace: &str) -> Result<Vec<Document>, Error> {
     let (schema, mut documents) = (schema::spec(), Vec::new());
     for path in paths {
         for path in files(path).map_err(unreadable(path))? {

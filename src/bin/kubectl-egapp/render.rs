@@ -11,10 +11,9 @@ use crate::{input, output};
 
 pub(crate) fn run(arguments: &Render) -> Result<ExitCode, Error> {
     let platform = Platform::load(arguments.platform_config.as_deref())?;
-    let namespace = arguments.namespace.as_deref().unwrap_or("default");
     let mut objects = Vec::new();
-    for document in input::read(&arguments.filename, namespace)? {
-        let children = children(&document.app, &platform, scaling_of_new(&document.app))?;
+    for document in input::read(&arguments.filename, arguments.namespace.as_deref(), "default")? {
+        let children = children(&document.app, &platform, scaling_of_new(&document.app), None)?;
         for mut object in children.into_iter().filter_map(|child| child.wanted) {
             without_bookkeeping(&mut object);
             objects.push(object);

@@ -20,8 +20,6 @@ use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::output;
 
-const FIELD_MANAGER: &str = "kubectl-egapp";
-
 pub(crate) async fn run(arguments: &Restart) -> Result<ExitCode, Error> {
     let cluster = Cluster::find(&arguments.cluster).await?;
     let name = &arguments.name;
@@ -30,9 +28,12 @@ pub(crate) async fn run(arguments: &Restart) -> Result<ExitCode, Error> {
         return Err(Error::NoEffect { name: name.clone(), why });
     }
     let api = Api::<EGApp>::namespaced(cluster.client.clone(), &cluster.namespace);
-    let at = later_than(app.spec.restarted_at.as_deref(), Timestamp::now());
+    // A restart may have been taken back out of the spec, and only a later one is another.
+    let last = cluster.restarted_at(name).await;
+    let at = later_than([app.spec.restarted_at, last].into_iter().flatten(), Timestamp::now());
     let patch = json!({ "spec": { "restartedAt": at } });
-    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    let field_manager = Some(arguments.field_manager.clone());
+    let params = PatchParams { field_manager, ..PatchParams::default() };
     let patched = api.patch(name, &params, &Patch::Merge(patch)).await;
     let what = format!("patch EGApp {}/{name}", cluster.namespace);
     let generation = patched.map_err(Error::call(what))?.metadata.generation.unwrap_or(0);
@@ -54,11 +55,11 @@ fn without_effect(app: &EGApp) -> Option<String> {
     (app.spec.replica_count == 0).then(|| "spec.replicaCount is 0, so that no pod runs".to_owned())
 }
 
-/// The present time in whole seconds, or the next second where that is the value already.
-fn later_than(former: Option<&str>, now: Timestamp) -> String {
-    let second = |seconds: i64| Timestamp::from_second(seconds).unwrap_or(now).to_string();
-    let text = second(now.as_second());
-    if former == Some(text.as_str()) { second(now.as_second() + 1) } else { text }
+/// The present time in whole seconds, or the first second after the latest of the former times.
+fn later_than(former: impl Iterator<Item = String>, now: Timestamp) -> String {
+    let after = former.filter_map(|time| time.parse::<Timestamp>().ok()).map(|time| time.as_second() + 1);
+    let second = after.fold(now.as_second(), i64::max);
+    Timestamp::from_second(second).unwrap_or(now).to_string()
 }
 
 /// Tells what happens until the app is Ready with that generation, or fails.
@@ -145,9 +146,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_restart_within_a_second_is_another_one() {
-        let now: Timestamp = "2026-02-03T04:05:06.9Z".parse().unwrap();
-        assert_eq!(later_than(None, now), "2026-02-03T04:05:06Z");
-        assert_eq!(later_than(Some("2026-02-03T04:05:06Z"), now), "2026-02-03T04:05:07Z");
+    fn a_restart_is_later_than_all_before_it() {
+        let at = |former: &[&str]| {
+            let now: Timestamp = "2026-02-03T04:05:06.9Z".parse().unwrap();
+            later_than(former.iter().map(|&time| time.to_owned()), now)
+        };
+        assert_eq!(at(&[]), "2026-02-03T04:05:06Z");
+        assert_eq!(at(&["2026-02-03T04:05:06Z"]), "2026-02-03T04:05:07Z");
+        assert_eq!(at(&["2026-02-03T04:05:05Z", "2030-01-01T01:00:00.5+01:00"]), "2030-01-01T00:00:01Z");
+        assert_eq!(at(&["by hand"]), "2026-02-03T04:05:06Z");
     }
 }

@@ -9,6 +9,7 @@ pub mod context;
 pub mod desired;
 pub mod ensure;
 pub mod error;
+pub mod expansion;
 pub mod formers;
 pub mod history;
 pub mod memory;

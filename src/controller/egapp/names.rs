@@ -23,10 +23,13 @@ pub const CONTAINER: &str = "app";
 /// Name of the port of the container and of the Service.
 pub const PORT: &str = "http";
 
+/// Variable with the name of the pod.
+pub const POD_NAME: &str = "POD_NAME";
+
 /// Label by which the Deployment controller tells the pods of one template from those of another.
 pub const TEMPLATE_HASH: &str = "pod-template-hash";
 
-/// Annotation on the pods: `spec.restartedAt`. A new value rolls them.
+/// Annotation on the pods: the latest `spec.restartedAt`. A new value rolls them.
 pub const RESTARTED_AT: &str = "egplatform.platform.evillgenius.com/restarted-at";
 
 /// Annotation on a child: digest of the fields that were applied. It differs from the digest of what is wanted when a

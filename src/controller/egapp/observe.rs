@@ -87,6 +87,14 @@ impl Observed {
         }
     }
 
+    /// When the app's pods were told to restart last, as their template says.
+    #[must_use]
+    pub fn restarted_at(&self) -> Option<String> {
+        let is_kept = matches!(self.deployment.ownership, Ownership::Ours | Ownership::Orphan);
+        let live = self.deployment.live.as_ref().filter(|_| is_kept)?;
+        live.details.as_ref()?.restarted_at()
+    }
+
     /// A number for each kind that changes with every field of the live object that may be compared.
     #[must_use]
     pub fn digests(&self) -> [u64; 4] {

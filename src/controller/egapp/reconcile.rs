@@ -147,10 +147,13 @@ struct Wanted<'a> {
 }
 
 fn wanted<'a>(app: &'a EGApp, platform: &'a Platform, observed: &Observed, memory: &Memory) -> Wanted<'a> {
-    let (workload, scaling) = (validate(app, platform), Scaling::of(&app.spec, observed));
+    let (mut workload, scaling) = (validate(app, platform), Scaling::of(&app.spec, observed));
     let (generation, revision) = (app.metadata.generation.unwrap_or(0), platform.revision());
     let now = InSync { generation, revision, scaling };
     let is_at_rest = app.spec.suspend || memory.is_in_sync(&now, observed);
+    if !is_at_rest {
+        workload = workload.map(|workload| workload.restarted_last(observed.restarted_at()));
+    }
     let mapped = workload.as_ref().ok().filter(|_| !is_at_rest);
     let children = mapped.map(|workload| desired(workload, scaling.replicas));
     Wanted { workload, now, children }

@@ -1,11 +1,15 @@
 //! Step `validate`: an EGApp and the platform's answers become a [`Workload`], or a reason why not. Pure.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 use thiserror::Error;
 
+use super::expansion::{FROM_THE_POD, refers_to_itself};
 use super::resources;
-use crate::platform::{EnvironmentPolicy, FrameworkProfile, Platform, ResolvedImage, Unresolved};
+use crate::platform::{
+    EnvironmentPolicy, FrameworkProfile, GO_MEM_LIMIT, Platform, ResolvedImage, Unresolved,
+};
 use egapp_api::v1alpha1::{EGApp, EGAppSpec, EffectiveResources, Environment, Framework, InstanceType};
 
 /// Everything that the children are made from. Whoever holds one can build them without a further check.
@@ -31,6 +35,29 @@ pub struct Workload<'a> {
     pub image: Image,
     /// Port that the app listens on; `None` for a worker that listens on nothing.
     pub port: Option<i32>,
+    /// When the pods are to restart, if they ever were; see [`Workload::restarted_last`].
+    pub restarted_at: Option<String>,
+}
+
+impl Workload<'_> {
+    /// The same for pods whose template says that they were restarted at `last`. Only a later time restarts them: one that
+    /// goes away, or an earlier one that comes back, as from a file that is applied again, asks for nothing.
+    #[must_use]
+    pub fn restarted_last(mut self, last: Option<String>) -> Self {
+        let is_new = |last: &String| self.restarted_at.as_deref().is_some_and(|at| is_later(at, last));
+        if let Some(last) = last.filter(|last| !is_new(last)) {
+            self.restarted_at = Some(last);
+        }
+        self
+    }
+}
+
+/// What is no time is none of ours.
+fn is_later(at: &str, last: &str) -> bool {
+    match (at.parse::<Timestamp>(), last.parse::<Timestamp>()) {
+        (Ok(at), Ok(last)) => at > last,
+        _ => at != last,
+    }
 }
 
 /// What the application's container runs.
@@ -76,6 +103,12 @@ pub enum SpecError {
     /// Less than nothing.
     #[error("spec.replicaCount is {0}; it must be 0 or more")]
     NegativeReplicas(i32),
+    /// A variable of the operator's that cannot be added to.
+    #[error(
+        "spec.env: {0} refers to itself, and the value of the operator's {0} is known only where the pod runs; give the \
+         variable another name to have both"
+    )]
+    OwnReference(&'static str),
     /// The object came without a uid, which no API server sends.
     #[error("the EGApp has no uid, so nothing can be owned by it")]
     NoUid,
@@ -99,6 +132,9 @@ pub fn validate<'a>(app: &'a EGApp, platform: &'a Platform) -> Result<Workload<'
     let profile = platform.framework(spec.framework).ok_or_else(|| unknown("framework", &Framework::ALL))?;
     let policy =
         platform.environment(spec.environment).ok_or_else(|| unknown("environment", &Environment::ALL))?;
+    if let Some(name) = own_reference(spec, profile) {
+        return Err(SpecError::OwnReference(name));
+    }
     Ok(Workload {
         name,
         namespace: app.metadata.namespace.as_deref().unwrap_or_default(),
@@ -109,8 +145,17 @@ pub fn validate<'a>(app: &'a EGApp, platform: &'a Platform) -> Result<Workload<'
         resources: resources::effective(size, spec.resources.as_ref()),
         image: resolve_image(app, platform)?,
         port: listens(spec).then(|| spec.port.unwrap_or(profile.port)),
+        restarted_at: spec.restarted_at.clone(),
         spec,
     })
+}
+
+/// The variable that refers to itself in place of one of the operator's whose value only the kubelet knows.
+fn own_reference(spec: &EGAppSpec, profile: &FrameworkProfile) -> Option<&'static str> {
+    let of_pod = FROM_THE_POD.into_iter().filter(|name| *name != GO_MEM_LIMIT || profile.go_mem_limit);
+    of_pod
+        .into_iter()
+        .find(|name| spec.env.iter().any(|variable| variable.name == *name && refers_to_itself(variable)))
 }
 
 /// Whether anything is said to talk to the app: a Service, a port, or a probe over the network. A worker with a probe
@@ -162,4 +207,38 @@ fn resolve_image(app: &EGApp, platform: &Platform) -> Result<Image, SpecError> {
 fn unknown(field: &'static str, allowed: &[impl ToString]) -> SpecError {
     let words: Vec<_> = allowed.iter().map(ToString::to_string).collect();
     SpecError::UnknownWord { field, allowed: words.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_later_time_restarts_the_pods_of_an_app() {
+        let app: EGApp = serde_json::from_value(serde_json::json!({
+            "apiVersion": "egplatform.platform.evillgenius.com/v1alpha1", "kind": "EGApp",
+            "metadata": { "name": "web", "namespace": "team", "uid": "u" },
+            "spec": { "framework": "go", "environment": "dev" },
+        }))
+        .unwrap();
+        let platform = Platform::built_in();
+        let restarted = |at: Option<&str>, last: Option<&str>| {
+            let mut workload = validate(&app, &platform).unwrap();
+            workload.restarted_at = at.map(str::to_owned);
+            workload.restarted_last(last.map(str::to_owned)).restarted_at
+        };
+        let [before, then, after] =
+            ["2026-02-03T04:05:06Z", "2026-02-03T05:05:07+01:00", "2026-02-03T04:05:08Z"];
+        for (at, last, wanted) in [
+            (None, None, None),
+            (Some(then), None, Some(then)),
+            (None, Some(then), Some(then)),
+            (Some(after), Some(then), Some(after)),
+            (Some(before), Some(then), Some(then)),
+            (Some("2026-02-03T04:05:07Z"), Some(then), Some(then)),
+            (Some(before), Some("by hand"), Some(before)),
+        ] {
+            assert_eq!(restarted(at, last).as_deref(), wanted, "{at:?} {last:?}");
+        }
+    }
 }

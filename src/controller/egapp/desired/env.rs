@@ -1,27 +1,61 @@
 //! Environment variables: who the pod is, what its runtime needs, and what the user says, which wins. Pure.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::{
     ConfigMapEnvSource, ConfigMapKeySelector, EnvFromSource, EnvVar, EnvVarSource, ObjectFieldSelector,
     ResourceFieldSelector, SecretEnvSource, SecretKeySelector,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use super::super::expansion::{joined, refers_to_itself};
+use super::super::names;
 use super::super::validate::Workload;
+use super::order::{Variable, ordered};
+use crate::platform::GO_MEM_LIMIT;
 use egapp_api::v1alpha1 as api;
 
-/// All variables in the order that counts: a value can use `$(NAME)` of an earlier one, so who the pod is comes first,
-/// then the framework's and the app's identity, then the user's as they wrote them. A variable of the user's takes
-/// the place of ours of the same name.
+const POD_NAMESPACE: &str = "POD_NAMESPACE";
+
+/// All variables: who the pod is, then the framework's and the app's identity, then the user's as they wrote them. A
+/// variable of the user's takes the place of ours of the same name: others of ours may refer to it.
 pub(super) fn env(workload: &Workload<'_>) -> Vec<EnvVar> {
-    let users = &workload.spec.env;
-    let is_ours = |variable: &EnvVar| users.iter().all(|user| user.name != variable.name);
-    let pod = [from_field("POD_NAME", "metadata.name"), from_field("POD_NAMESPACE", "metadata.namespace")];
-    pod.into_iter()
-        .chain(profile(workload))
-        .chain(identity(workload))
-        .filter(is_ours)
-        .chain(users.iter().map(user_variable))
-        .collect()
+    let mut users: BTreeMap<_, _> = (workload.spec.env.iter().enumerate())
+        .map(|(position, variable)| (variable.name.as_str(), (position, variable)))
+        .collect();
+    let pod = [from_field(names::POD_NAME, "metadata.name"), from_field(POD_NAMESPACE, "metadata.namespace")];
+    let ours = pod.into_iter().chain(profile(workload)).chain(identity(workload));
+    let mut all: Vec<_> = ours
+        .map(|ours| match users.remove(ours.name.as_str()) {
+            Some((position, user)) => {
+                Variable { entry: replaced(user, &ours, workload), position: Some(position) }
+            }
+            None => Variable { entry: ours, position: None },
+        })
+        .collect();
+    let places_of_ours = all.len();
+    let mut rest: Vec<_> = users.into_values().collect();
+    rest.sort_by_key(|(position, _)| *position);
+    all.extend(
+        rest.into_iter()
+            .map(|(position, user)| Variable { entry: user_variable(user), position: Some(position) }),
+    );
+    ordered(all, places_of_ours)
+}
+
+/// A variable of the user's in place of ours, joined with ours where it refers to itself. Of those whose values only the
+/// kubelet knows, none does.
+fn replaced(user: &api::EnvVar, ours: &EnvVar, workload: &Workload<'_>) -> EnvVar {
+    let former = match ours.value.as_deref() {
+        None if ours.name == POD_NAMESPACE => Some(workload.namespace),
+        former => former,
+    };
+    match (&user.value, former) {
+        (Some(value), Some(former)) if refers_to_itself(user) => {
+            literal(&user.name, joined(&user.name, value, former))
+        }
+        _ => user_variable(user),
+    }
 }
 
 /// Whole ConfigMaps and Secrets, in the user's order.
@@ -50,7 +84,7 @@ fn profile(workload: &Workload<'_>) -> Vec<EnvVar> {
             container_name: None,
         };
         let value_from = EnvVarSource { resource_field_ref: Some(source), ..EnvVarSource::default() };
-        variables.push(sourced("GOMEMLIMIT", value_from));
+        variables.push(sourced(GO_MEM_LIMIT, value_from));
     }
     variables
 }
@@ -119,3 +153,7 @@ fn from_field(name: &str, path: &str) -> EnvVar {
 fn field_selector(path: &str) -> ObjectFieldSelector {
     ObjectFieldSelector { api_version: Some("v1".to_owned()), field_path: path.to_owned() }
 }
+
+#[cfg(test)]
+#[path = "env_tests.rs"]
+mod tests;

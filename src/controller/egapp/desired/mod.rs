@@ -6,6 +6,7 @@ mod deployment;
 mod disruption_budget;
 mod env;
 mod labels;
+mod order;
 mod pod;
 mod probes;
 mod service;

@@ -19,7 +19,7 @@ const TOPOLOGY_KEYS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/
 
 /// The template of a workload's pods.
 pub(super) fn pod_template(workload: &Workload<'_>) -> PodTemplateSpec {
-    let restarted_at = workload.spec.restarted_at.clone();
+    let restarted_at = workload.restarted_at.clone();
     PodTemplateSpec {
         metadata: Some(ObjectMeta {
             labels: Some(labels::labels(workload)),
