@@ -30,6 +30,18 @@ fn with_memory(memory: &str) -> String {
     changed
 }
 
+/// What `with_three_faults` has wrong.
+const FAULTY: [&str; 3] = ["sizes.lowMem.memory", "frameworks.go.goMemLimit", "environments.stage.spread"];
+
+/// One value that cannot be, and two that are of another type.
+fn with_three_faults() -> String {
+    with_memory("lots").replace("goMemLimit: true", "goMemLimit: 12").replacen(
+        "spread: true",
+        "spread: zones",
+        1,
+    )
+}
+
 /// Notes of the events about the manager's own pod, the earliest first, each with its reason.
 async fn told(cluster: &Cluster) -> Vec<(String, String)> {
     let events = cluster.kubectl_json(["-n", "pe-app-system", "get", "events.events.k8s.io"]).await.unwrap();
@@ -106,10 +118,11 @@ async fn a_broken_platform_file_is_refused_for_all_to_see_and_changes_nothing() 
     let app = App::ready(cluster, "web", &support::app::with_image(1)).await;
     let before = app.deployment().await;
 
-    mount.put(&with_memory("lots"));
+    mount.put(&with_three_faults());
     until_metric(&operator, IS_GOOD, 0.0).await;
+    let tells_all = |text: &str| FAULTY.iter().all(|key| text.contains(key));
     let (code, text) = operator.probe("/readyz?verbose");
-    assert!(code == 200 && text.contains("sizes.lowMem.memory"), "{code} {text}");
+    assert!(code == 200 && tells_all(&text), "{code} {text}");
     assert_eq!(operator.metric(REFUSED), Some(1.0));
     let told_of = eventually("an event tells", async || {
         let told = told(cluster).await;
@@ -117,8 +130,8 @@ async fn a_broken_platform_file_is_refused_for_all_to_see_and_changes_nothing() 
     })
     .await;
     assert_eq!(told_of.0, "PlatformConfigRefused");
-    assert!(told_of.1.contains("sizes.lowMem.memory") && told_of.1.contains("platform.yaml:"), "{told_of:?}");
-    let line = operator.log().lines().find(|line| line.contains("sizes.lowMem.memory")).map(str::to_owned);
+    assert!(tells_all(&told_of.1) && told_of.1.contains("platform.yaml:"), "{told_of:?}");
+    let line = operator.log().lines().find(|line| tells_all(line)).map(str::to_owned);
     assert!(line.is_some_and(|line| line.contains("\"level\":\"error\"")), "{}", operator.log());
 
     let other = app.sibling("other");

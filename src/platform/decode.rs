@@ -1,4 +1,4 @@
-//! Text of a platform file to [`PlatformConfig`], strictly: structure only, the first fault ends it. Pure.
+//! Text of a platform file to [`PlatformConfig`], strictly: structure only, the first fault ends it; [`mend`](super::mend) finds the others. Pure.
 
 use serde_saphyr::{Error, MessageFormatter, UserMessageFormatter, with_deserializer_from_str_with_options};
 

@@ -6,10 +6,8 @@ use std::{fs, io};
 use thiserror::Error;
 
 use super::Platform;
-use super::check::check;
-use super::decode::decode;
 use super::finding::Finding;
-use super::positions::Positions;
+use super::mend::decode_and_check;
 
 /// Why a platform file cannot be used.
 #[derive(Debug, Error)]
@@ -53,28 +51,36 @@ impl Platform {
     /// What the text of a platform file says.
     ///
     /// # Errors
-    /// The first finding where the structure is at fault; all of them where the values are.
+    /// All findings, in the order of the text.
     pub fn from_yaml(text: &str) -> Result<Self, Vec<Finding>> {
-        let config = decode(text).map_err(|finding| vec![finding])?;
-        let mut findings = check(&config);
-        if findings.is_empty() {
-            return Ok(Self::new(config));
-        }
-        let positions = Positions::in_text(text);
-        for finding in &mut findings {
-            finding.position = positions.nearest(&finding.key);
-        }
-        findings.sort_by_key(|finding| finding.position);
-        Err(findings)
+        decode_and_check(text).map(Self::new)
     }
 }
+
+/// So many findings are told; the file shows the rest.
+const MOST_TOLD: usize = 20;
+
+/// Characters of a finding that are told. One may quote a value of any length.
+const LONGEST: usize = 400;
 
 /// One finding as it is, several numbered, all in one line.
 fn list(path: &Path, findings: &[Finding]) -> String {
     let file = path.display();
+    let told = |finding: &Finding| {
+        let text = finding.to_string();
+        match text.char_indices().nth(LONGEST) {
+            Some((end, _)) => format!("{file}:{}…", text.get(..end).unwrap_or_default()),
+            None => format!("{file}:{text}"),
+        }
+    };
     if let [finding] = findings {
-        return format!(": {file}:{finding}");
+        return format!(": {}", told(finding));
     }
-    let numbered = findings.iter().enumerate().map(|(i, finding)| format!(" ({}) {file}:{finding}", i + 1));
-    format!(", {} errors:{}", findings.len(), numbered.collect::<Vec<_>>().join(";"))
+    let numbered = findings.iter().take(MOST_TOLD).enumerate();
+    let numbered: Vec<_> = numbered.map(|(i, finding)| format!(" ({}) {}", i + 1, told(finding))).collect();
+    let rest = match findings.len().saturating_sub(MOST_TOLD) {
+        0 => String::new(),
+        rest => format!("; and {rest} more"),
+    };
+    format!(", {} errors:{}{rest}", findings.len(), numbered.join(";"))
 }

@@ -139,6 +139,17 @@ environments:
 }
 
 #[test]
+fn what_is_told_has_bounds() {
+    let starters: Vec<_> = (0..60).map(|i| format!("a{i}: {{image: '{}'}}", "x y".repeat(500))).collect();
+    let error = refusal(&format!(
+        "{{apiVersion: config.platform.evillgenius.com/v1alpha1, kind: PlatformConfig, images: {{apps: {{{}}}}}}}",
+        starters.join(", ")
+    ));
+    assert!(error.contains("60 errors") && error.ends_with("…; and 40 more"), "{error}");
+    assert!(error.len() < 10_000, "{}", error.len());
+}
+
+#[test]
 fn an_error_about_a_key_that_is_left_out_stands_at_the_nearest_one_above() {
     let error = refusal(
         "{apiVersion: config.platform.evillgenius.com/v1alpha1, kind: PlatformConfig,

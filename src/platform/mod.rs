@@ -18,6 +18,7 @@ mod image_tests;
 mod load;
 #[cfg(test)]
 mod load_tests;
+mod mend;
 mod positions;
 mod reload;
 mod values;
