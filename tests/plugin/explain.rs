@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::App;
-use crate::support::app::with_image;
+use crate::support::app::{reason, with_image};
 use crate::{EGAPPS, alone, cluster, manifest, run, through_kubectl, with_rights};
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn an_app_is_explained_in_words_and_for_machines() {
     spec["suspend"] = json!(true);
     app.apply(&spec).await;
     app.kubectl(&["autoscale", "deployment", "web", "--name=theirs", "--min=2", "--max=3"]).await;
-    app.until("it is suspended", |app| crate::support::app::reason(app) == "Suspended").await;
+    app.until("it is suspended", |app| reason(app) == "Suspended").await;
     let measures_nothing = ["wait", "hpa/theirs", "--for=condition=ScalingActive=false", "--timeout=60s"];
     app.kubectl(&measures_nothing).await;
     let ran = through_kubectl(&app, &["explain", "web", "-o", "json"], "");
@@ -70,7 +70,7 @@ async fn an_app_that_is_not_there_and_a_child_that_is_somebody_elses_are_named()
     );
     app.kubectl(&["create", "deployment", "web", "--image=registry.example.com/other:1"]).await;
     app.apply(&with_image(1)).await;
-    app.until("it is told", |app| crate::support::app::reason(app) == "NameConflict").await;
+    app.until("it is told", |app| reason(app) == "NameConflict").await;
     let ran = through_kubectl(&app, &["explain", "web"], "");
     let obstacles = ran.stdout.split("in the way").nth(1).unwrap();
     assert_eq!(obstacles.matches("Deployment").count(), 1, "it is told once: {obstacles}");
@@ -95,5 +95,29 @@ async fn an_administrator_sees_with_the_eyes_of_another_user_and_nobody_else_doe
         let ran = run(&mut command, &manifest);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{arguments:?}");
         assert!(ran.stderr.contains("cannot impersonate"), "{}", ran.stderr);
+    }
+}
+
+#[tokio::test]
+async fn what_others_write_into_the_cluster_commands_no_terminal() {
+    let app = App::named(cluster().await, "web").await;
+    let owner = json!({
+        "apiVersion": "x.example.com/v1", "kind": "Foo\u{1b}]0;owned\u{7}\u{9b}2J", "name": "bar", "uid": "1", "controller": true,
+    });
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service",
+        "metadata": { "name": "web", "namespace": app.namespace, "ownerReferences": [owner] },
+        "spec": { "ports": [{ "port": 80 }] },
+    });
+    // YAML, as which an apply is read, has no such characters.
+    app.cluster.admin().run_with_input(["create", "-f", "-"], &service.to_string()).await.unwrap();
+    app.apply(&with_image(1)).await;
+    for arguments in
+        [&["explain", "web"][..], &["explain", "web", "-o", "yaml"], &["explain", "web", "-o", "json"]]
+    {
+        let ran = through_kubectl(&app, arguments, "");
+        assert!(ran.stdout.contains("owned"), "{}", ran.stdout);
+        let commands = |text: &str| text.chars().any(|one| one.is_control() && one != '\n');
+        assert!(!commands(&ran.stdout) && !commands(&ran.stderr), "{arguments:?}: {:?}", ran.stdout);
     }
 }
