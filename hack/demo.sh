@@ -59,9 +59,7 @@ break_it() {
 fields='{.spec.replicas} {.spec.template.spec.containers[*].image} {.metadata.labels}'
 
 step "A control plane: etcd, kube-apiserver, controller manager, scheduler, simulated nodes"
-# The CRD goes in before the controllers start: the garbage collector looks for new kinds every 30 s only,
-# and the last step would wait for it.
-output=$("$bin/cluster" up --dir "$dir" --apply config/crd 2>&1) || fail "$output"
+output=$("$bin/cluster" up --dir "$dir" 2>&1) || fail "$output"
 run kubectl get nodes
 
 step "The CRD"
@@ -115,6 +113,7 @@ tour() {
 
   step "Deleted, and nothing left"
   run kubectl delete --filename "$sample"
+  # The garbage collector looks for new kinds, as that of step 2, every 30 s.
   wait_until 60 "EGApp, Deployment, ReplicaSets and pods are gone" nothing_left
   run kubectl get egapps,deployments,replicasets,pods
 }
