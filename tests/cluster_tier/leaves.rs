@@ -32,7 +32,7 @@ pub(crate) fn rich() -> Value {
 }
 
 /// What the API server refuses: a selector stays, an image or a handler must be there, one field forbids the other.
-const REFUSED: [&str; 24] = [
+const REFUSED: [&str; 26] = [
     "Deployment change spec.selector",
     "Deployment remove spec.selector",
     "Deployment change spec.strategy.type",
@@ -54,7 +54,9 @@ const REFUSED: [&str; 24] = [
     "Deployment remove container.startupProbe.grpc.port",
     "Deployment change container.startupProbe.successThreshold",
     "Deployment remove pod.spec.securityContext.seccompProfile.type",
+    "Deployment remove pod.spec.topologySpreadConstraints[kubernetes.io/hostname,ScheduleAnyway].labelSelector",
     "Deployment remove pod.spec.topologySpreadConstraints[kubernetes.io/hostname,ScheduleAnyway].maxSkew",
+    "Deployment remove pod.spec.topologySpreadConstraints[topology.kubernetes.io/zone,ScheduleAnyway].labelSelector",
     "Deployment remove pod.spec.topologySpreadConstraints[topology.kubernetes.io/zone,ScheduleAnyway].maxSkew",
     "Service remove spec.ports[81,TCP]",
 ];

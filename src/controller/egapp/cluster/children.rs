@@ -298,6 +298,16 @@ impl<S> Details<S> {
         template.map(|metadata| metadata.labels).unwrap_or_default()
     }
 
+    /// Annotation [`names::RESTARTED_AT`] of the pod template. Most have none, and learn so without a parser.
+    #[must_use]
+    pub fn restarted_at(&self) -> Option<String> {
+        if !self.comparable.contains(names::RESTARTED_AT) {
+            return None;
+        }
+        let path = ["/spec/template/metadata/annotations", &names::RESTARTED_AT.replace('/', "~1")].join("/");
+        self.comparable().pointer(&path)?.as_str().map(str::to_owned)
+    }
+
     /// The fields that may be compared with desired ones.
     #[must_use]
     pub fn comparable(&self) -> Value {
