@@ -117,7 +117,7 @@ async fn no_two_events_have_the_same_name_and_none_is_too_long_for_the_api_serve
     let long = News { note: "→".repeat(1000), ..news(Type::Normal) };
     events.tell(regarding(&"a-".repeat(120)), &mut Bucket::default(), long);
     let writer = Writer::new(nobody(), "reporter");
-    let mut next = || writer.event(events.lock().pop().unwrap());
+    let next = || writer.event(events.lock().pop().unwrap());
     assert_ne!(next().metadata.name, next().metadata.name);
     let long = next();
     let (name, note) = (long.metadata.name.unwrap(), long.note.unwrap());

@@ -9,6 +9,7 @@ pub mod key;
 pub mod own_pod;
 pub mod queue;
 pub mod scope;
+pub mod sentence;
 pub mod slim;
 pub mod store;
 pub mod watch;

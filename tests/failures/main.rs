@@ -13,11 +13,14 @@
 mod support;
 
 mod calls;
+mod nodes;
 mod pods;
 mod quiet;
 mod races;
 mod refusals;
+mod resources;
 mod rollouts;
+mod sentences;
 
 use cluster::Cluster;
 use serde_json::{Value, json};

@@ -7,6 +7,8 @@ pub mod cluster;
 pub mod contest;
 pub mod context;
 pub mod desired;
+pub mod dropped;
+pub mod endings;
 pub mod ensure;
 pub mod error;
 pub mod formers;
@@ -39,6 +41,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::cluster::Cluster;
 use self::context::Context;
+use self::dropped::Dropped;
+use self::endings::Endings;
 use self::error::Disposition;
 use self::formers::Formers;
 use self::history::History;
@@ -83,6 +87,8 @@ impl EgappController {
             platform: platform.clone(),
             metrics: controller_metrics,
             app_metrics: metrics.watch(Kind::Egapps.name()),
+            dropped: Dropped::new(gates, metrics.watch(Kind::Egapps.name())),
+            endings: Endings::default(),
             pace: Pace::default(),
             events: Events::new(names::FIELD_MANAGER, metrics.events(NAME)),
             memories: Memories::default(),

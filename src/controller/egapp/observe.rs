@@ -8,7 +8,7 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 
-use super::cluster::{Caches, ChildKind, Live, Target, Trouble};
+use super::cluster::{Caches, ChildKind, Live, Made, Target, Trouble};
 use crate::controller::key::ObjectKey;
 
 /// What exists of an EGApp.
@@ -30,6 +30,8 @@ pub struct Observed {
     pub pods: Vec<Box<str>>,
     /// What troubles them.
     pub troubles: Vec<Arc<Trouble>>,
+    /// What they were given.
+    pub made: Vec<Arc<Made>>,
 }
 
 /// The object of an EGApp's name, whoever it belongs to.
@@ -62,10 +64,10 @@ pub enum Ownership {
 #[must_use]
 pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
     let deployment = Seen::find(caches, key, uid);
-    let (pods, troubles) = match deployment.ownership {
-        Ownership::Predecessor | Ownership::Foreign(_) => (Vec::new(), Vec::new()),
+    let (pods, troubles, made) = match deployment.ownership {
+        Ownership::Predecessor | Ownership::Foreign(_) => (Vec::new(), Vec::new(), Vec::new()),
         Ownership::Absent | Ownership::Ours | Ownership::Terminating | Ownership::Orphan => {
-            (caches.pods.names(key), caches.pods.troubles(key))
+            (caches.pods.names(key), caches.pods.troubles(key), caches.pods.made(key))
         }
     };
     let (service, disruption_budget) = (Seen::find(caches, key, uid), Seen::find(caches, key, uid));
@@ -74,7 +76,17 @@ pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
     let mut scaled_by = caches.aims.of(Target::Deployment, key);
     scaled_by.retain(|name| is_foreign || **name != *key.name());
     let app_scaled_by = caches.aims.of(Target::EGApp, key);
-    Observed { deployment, service, disruption_budget, autoscaler, scaled_by, app_scaled_by, pods, troubles }
+    Observed {
+        deployment,
+        service,
+        disruption_budget,
+        autoscaler,
+        scaled_by,
+        app_scaled_by,
+        pods,
+        troubles,
+        made,
+    }
 }
 
 impl Observed {

@@ -216,6 +216,10 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
         memory.edit = memory.edit.filter(|_| author != Author::PlatformFormer);
         return here(Advance { made_of, ..Advance::default() });
     };
+    if ctx.endings.has(key.namespace(), uid) {
+        let error = Error::NamespaceEnding { namespace: key.namespace().to_owned() };
+        return here(Advance { made_of, ..refused(key, now.generation, memory, error) });
+    }
     match confirm(ctx, key, app, &observed, memory).await {
         Ok(true) => (),
         Ok(false) => return here(Advance { is_gone: true, ..Advance::default() }),
@@ -224,6 +228,9 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     memory.failure.clear();
     subject.mark(&mut children, author, memory);
     let applied = apply(&ctx.cluster, key, (children, now.scaling.autoscaler), &observed, memory).await;
+    if applied.0.iter().any(Found::is_ending) {
+        ctx.end(key.namespace());
+    }
     memory.in_sync = applied.is_in_sync().then_some(now);
     memory.edit = memory.edit.filter(|_| memory.in_sync.is_none());
     memory.is_rolling |= news::rolls(&applied.0);

@@ -17,6 +17,7 @@ use super::Caches;
 use super::managers::Managers;
 use crate::controller::egapp::names;
 use crate::controller::key::ObjectKey;
+use crate::controller::sentence::{QUOTED, line};
 use crate::controller::slim;
 use crate::controller::store::{Store, Versioned, parse_resource_version};
 use crate::hash::fnv1a;
@@ -280,7 +281,7 @@ fn controller_of(metadata: &ObjectMeta) -> Option<Controller> {
     let group = owner.api_version.split('/').next();
     let is_egapp = owner.kind == EGApp::kind(&()) && group == Some(&*EGApp::group(&()));
     Some(Controller {
-        title: format!("{} {}", owner.kind, owner.name).into(),
+        title: line(&format!("{} {}", owner.kind, owner.name), QUOTED).into(),
         uid: owner.uid.as_str().into(),
         is_namesake: is_egapp && metadata.name.as_deref() == Some(&owner.name),
     })
