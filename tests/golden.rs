@@ -97,9 +97,12 @@ fn run(app: &EGApp, observed: &Value) -> (Value, Value) {
         None if app.spec.suspend => Outcome::Suspended,
         None => Outcome::InSync,
     };
-    let now: Timestamp = "2026-02-03T04:05:06.789Z".parse().unwrap();
-    let Verdict { status, urgency, .. } = status(app, made_of.as_ref(), &seen, outcome, now);
+    let Verdict { status, urgency, .. } = status(app, made_of.as_ref(), &seen, outcome, now());
     (wanted, json!({ "isSettled": urgency != Urgency::Moving, "status": status }))
+}
+
+fn now() -> Timestamp {
+    "2026-02-03T04:05:06.789Z".parse().unwrap()
 }
 
 /// What the controller's own local copies make of the objects that exist.
@@ -113,7 +116,7 @@ fn observation(app: &EGApp, wanted: &Value, observed: &Value) -> Observed {
         caches.deployments.handle(Event::Apply(Live::from(view)));
     }
     for patch in observed.get("pods").and_then(Value::as_array).into_iter().flatten() {
-        caches.pods.handle(Event::Apply(pod(app, patch)));
+        caches.pods.handle(Event::Apply(pod(app, patch)), now());
     }
     let uid = app.metadata.uid.clone().unwrap_or_default();
     observe(&caches, &key(app), &uid)

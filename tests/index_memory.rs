@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::jiff::Timestamp;
 use kube::runtime::watcher::Event;
 use pe_app::controller::egapp::cluster::{Caches, Live, PodIndex, PodView, Target, View};
 use pe_app::controller::key::ObjectKey;
@@ -61,23 +62,23 @@ fn autoscaler(number: usize) -> View<HorizontalPodAutoscaler> {
 }
 
 fn a_healthy_pod_costs_little_more_than_its_name_also_after_it_has_failed() {
-    let index = PodIndex::default();
+    let (index, now) = (PodIndex::default(), Timestamp::now());
     let empty = resident();
     for number in 0..PODS {
-        index.handle(Event::Apply(pod(number, &running())));
+        index.handle(Event::Apply(pod(number, &running())), now);
     }
     let healthy = per_pod(empty);
     println!("a healthy pod: {healthy} bytes");
     assert!(healthy <= LIMIT, "{healthy} bytes");
 
     for number in 0..PODS {
-        index.handle(Event::Apply(pod(number, &crash_looping())));
+        index.handle(Event::Apply(pod(number, &crash_looping())), now);
     }
     println!("a pod in a crash loop: {} bytes", per_pod(empty));
     assert_eq!(index.troubles(&ObjectKey::new("team", "shop-0")).len(), PODS_OF_AN_APP);
 
     for number in 0..PODS {
-        index.handle(Event::Apply(pod(number, &running())));
+        index.handle(Event::Apply(pod(number, &running())), now);
     }
     assert!(index.troubles(&ObjectKey::new("team", "shop-0")).is_empty());
     assert_eq!(index.names(&ObjectKey::new("team", "shop-0")).len(), PODS_OF_AN_APP);
@@ -119,6 +120,9 @@ fn pod(number: usize, status: &Value) -> PodView {
                 "controller": true,
             }],
         },
+        "spec": { "containers": [{ "name": "app", "image": "registry.example.com/team/shop:1", "resources": {
+            "requests": { "cpu": "250m", "memory": "256Mi" }, "limits": { "memory": "256Mi" },
+        } }] },
         "status": { "phase": "Running", "containerStatuses": [container] },
     }))
     .unwrap()

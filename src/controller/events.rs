@@ -166,6 +166,10 @@ impl Events {
                 Some(sent) = sending.next() => self.count(writer.end(sent)),
                 () = self.may_send(&mut pace), if sending.len() < REQUESTS => {
                     let Some(told) = self.lock().pop() else { continue };
+                    if writer.is_ending(&told) {
+                        self.count(false);
+                        continue;
+                    }
                     // One more of a series is a change of its first event, which must be there.
                     while writer.is_in_series(&told)
                         && let Some(sent) = sending.next().await

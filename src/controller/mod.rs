@@ -10,6 +10,7 @@ mod lanes;
 pub mod own_pod;
 pub mod queue;
 pub mod scope;
+pub mod sentence;
 pub mod slim;
 pub mod store;
 pub mod watch;

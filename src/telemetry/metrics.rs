@@ -43,6 +43,7 @@ pub struct Metrics {
     requests: IntCounterVec,
     leader: IntGaugeVec,
     undecodable: IntGaugeVec,
+    dropped_fields: IntGaugeVec,
     watch_errors: IntCounterVec,
     events: IntCounterVec,
     watch_forbidden: IntGaugeVec,
@@ -81,6 +82,11 @@ impl Metrics {
             undecodable: families.gauge(
                 "egapp_undecodable_objects",
                 "Stored objects that this version of the operator cannot read and therefore leaves alone.",
+                &["kind"],
+            )?,
+            dropped_fields: families.gauge(
+                "egapp_crd_dropped_fields",
+                "Fields of the status that the API server drops, since the CRD is older than this process.",
                 &["kind"],
             )?,
             watch_errors: families.counter(
@@ -128,6 +134,7 @@ impl Metrics {
     pub fn watch(&self, kind: &'static str) -> WatchMetrics {
         WatchMetrics {
             undecodable: self.undecodable.with_label_values(&[kind]),
+            dropped_fields: self.dropped_fields.with_label_values(&[kind]),
             errors: self.watch_errors.with_label_values(&[kind]),
         }
     }
@@ -201,6 +208,7 @@ impl Metrics {
 #[derive(Clone)]
 pub struct WatchMetrics {
     undecodable: IntGauge,
+    dropped_fields: IntGauge,
     errors: IntCounter,
 }
 
@@ -208,6 +216,11 @@ impl WatchMetrics {
     /// A list or watch request of this kind failed.
     pub fn error(&self) {
         self.errors.inc();
+    }
+
+    /// How many fields of its status the API server drops.
+    pub fn dropped_fields(&self, fields: usize) {
+        self.dropped_fields.set(saturating(fields));
     }
 
     /// How many stored objects of this kind cannot be read at present.

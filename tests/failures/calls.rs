@@ -1,5 +1,7 @@
 //! Failures of the operator's own requests, and specs that cannot be mapped.
 
+use std::time::Duration;
+
 use cluster::{Cluster, Options};
 use serde_json::{Value, json};
 
@@ -132,16 +134,28 @@ async fn replace(cluster: &Cluster, object: &Value) {
 }
 
 #[tokio::test]
-async fn a_namespace_that_is_being_deleted_is_told_as_the_cause() {
+async fn a_namespace_that_is_being_deleted_is_told_as_the_cause_and_asked_for_nothing_more() {
     let (cluster, operator) = without_controllers().await;
     let app = App::named(&cluster, "web").await;
+    let other = app.sibling("other");
     let mut spec = running(GOOD, 1);
     spec["suspend"] = true.into();
-    app.apply(&spec).await;
-    app.until("it is seen", |app| reason(app) == "Suspended").await;
+    for one in [&app, &other] {
+        one.apply(&spec).await;
+        one.until("it is seen", |app| reason(app) == "Suspended").await;
+    }
     cluster.kubectl(["delete", "namespace", &app.namespace, "--wait=false"]).await.unwrap();
+    let mark = cluster.audit_mark().unwrap();
     app.patch(&json!({ "spec": { "suspend": false } })).await;
     let message = failing(&app, "NamespaceTerminating").await;
     assert!(message.contains("because it is being terminated"), "{message}");
+    other.patch(&json!({ "spec": { "suspend": false } })).await;
+    assert_eq!(failing(&other, "NamespaceTerminating").await, message);
+    // Longer than the first pauses of whoever tries again.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let requests = cluster.audit_since(mark).unwrap().user(&user()).namespace(&app.namespace);
+    let refused = requests.clone().filter(|request| request.code == 403);
+    assert_eq!(refused.count(), 1, "the first Deployment, and nothing more: {refused:#?}");
+    assert_eq!(requests.resource("egapps/status").count(), 2, "each app says so");
     operator.stop().await;
 }

@@ -13,11 +13,14 @@
 mod support;
 
 mod calls;
+mod nodes;
 mod pods;
 mod quiet;
 mod races;
 mod refusals;
+mod resources;
 mod rollouts;
+mod sentences;
 mod tenants;
 
 use cluster::Cluster;

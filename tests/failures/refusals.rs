@@ -10,7 +10,7 @@ use crate::support::{App, project};
 use crate::{GOOD, app_of, cluster, failing, recovered, running};
 
 /// The sentence that the Deployment shows, recorded under that name, without what differs from run to run.
-async fn recorded(app: &App<'_>, name: &str) -> String {
+pub(crate) async fn recorded(app: &App<'_>, name: &str) -> String {
     let is_failure = |one: &&Value| one["type"] == "ReplicaFailure";
     let conditions = |live: &Value| live["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let live =

@@ -87,8 +87,12 @@ words! {
         AdmissionDenied,
         /// A `ResourceQuota` leaves no room, for a child or for its pods.
         QuotaExceeded,
+        /// A `ResourceQuota` demands requests or limits that the pods do not have.
+        ResourcesRequired,
         /// The API server refuses new pods for another reason: Pod Security, a missing ServiceAccount, a policy.
         PodsRefused,
+        /// A scheduling gate holds the pods back.
+        SchedulingGated,
         /// No node takes a pod.
         Unschedulable,
         /// The image cannot be pulled.
@@ -97,8 +101,14 @@ words! {
         ContainerConfig,
         /// The container ends again and again.
         CrashLoop,
-        /// The container runs, and does not answer its probes in the time it has to start.
+        /// Nodes end the pods, or do not take them, one after the other.
+        Evicted,
+        /// The container runs, and does not answer its probes in the time it has, or is ended for that.
         ProbeFailing,
+        /// The containers are ready, and somebody else does not say so of the pods.
+        ReadinessGatesNotReady,
+        /// The nodes of the pods do not answer.
+        NodeLost,
         /// `spec.suspend` is set: the operator only watches.
         Suspended,
         /// Somebody changes what the operator applies, in the very same request or again and again afterwards.

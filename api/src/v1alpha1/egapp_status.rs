@@ -74,7 +74,8 @@ pub struct EGAppStatus {
     #[schemars(length(max = 512))]
     pub image: Option<String>,
 
-    /// CPU, memory and storage of each replica, from the size that `instanceType` names and from `spec.resources`.
+    /// CPU, memory and storage of each replica, from the size that `instanceType` names and from `spec.resources`; of
+    /// running replicas, what they were given: a `LimitRange` of the namespace may add to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<EffectiveResources>,
 

@@ -52,6 +52,9 @@ pub async fn apply(
         if is_well(&found) {
             return Applied([found, Found::Unseen, Found::Unseen, scaler]);
         }
+        if found.is_ending() {
+            return Applied([found, Found::Moving, Found::Moving, Found::Moving]);
+        }
         ready(found).boxed()
     } else {
         keep

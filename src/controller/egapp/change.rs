@@ -12,6 +12,7 @@ use super::observe::{Observed, Ownership};
 use super::status::Verdict;
 use super::turns::{Standing, Turn};
 use super::wish::digest_of;
+use crate::platform::Platform;
 use egapp_api::v1alpha1::{
     ConditionStatus, ConditionType, EGApp, EGAppStatus, Environment, LastFailure, Reason,
 };
@@ -286,6 +287,14 @@ pub struct Came<'a> {
 
 fn failing(environment: Environment, reason: &str, message: &str) -> Standing {
     Standing::Failing { environment, why: format!("{reason}: {message}") }
+}
+
+/// So long an app that has a platform change may come no further: twice as long as its Deployment may.
+#[must_use]
+pub fn patience(platform: &Platform, app: &EGApp) -> Duration {
+    let policy = platform.environment(app.spec.environment);
+    let deadline = policy.map_or(600, |policy| policy.progress_deadline_seconds);
+    2 * Duration::from_secs(u64::try_from(deadline).unwrap_or_default())
 }
 
 fn mark_of(change: u64) -> String {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::cluster::Cluster;
+use super::dropped::Dropped;
+use super::endings::Endings;
 use super::formers::Formers;
 use super::memory::{Memories, Memory};
 use super::news;
@@ -33,6 +35,10 @@ pub struct Context {
     pub metrics: ControllerMetrics,
     /// Counters of the watch of EGApps.
     pub app_metrics: WatchMetrics,
+    /// What the API server does not keep of a status.
+    pub dropped: Dropped,
+    /// Which namespaces are being deleted.
+    pub endings: Endings,
     /// The budget for progress writes.
     pub pace: Pace,
     /// What happened, for people.
@@ -48,8 +54,19 @@ impl Context {
         Arc::clone(&self.platform.borrow())
     }
 
-    /// Tells news of the EGApp with that key and uid.
+    /// Tells news of the EGApp with that key and uid, unless its namespace takes no more of them.
     pub fn tell(&self, key: &ObjectKey, uid: Option<&str>, memory: &mut Memory, news: News) {
-        self.events.tell(news::regarding(key, uid.unwrap_or_default()), &mut memory.events, news);
+        let uid = uid.unwrap_or_default();
+        if !self.endings.has(key.namespace(), uid) {
+            self.events.tell(news::regarding(key, uid), &mut memory.events, news);
+        }
+    }
+
+    /// The namespace is being deleted: its EGApps are asked for nothing more.
+    pub fn end(&self, namespace: &str) {
+        let apps = &self.cluster.caches(namespace).apps;
+        let keys = apps.keys().into_iter().filter(|key| key.namespace() == namespace);
+        let uids = keys.filter_map(|key| apps.get(&key)).map(|entry| entry.uid().into());
+        self.endings.begin(namespace, uids.collect());
     }
 }

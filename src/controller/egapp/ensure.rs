@@ -41,6 +41,14 @@ pub enum Found {
     Failed(Failed),
 }
 
+impl Found {
+    /// Whether nothing can be made since the namespace is being deleted.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        matches!(self, Self::Failed(failed) if failed.error.is_ending())
+    }
+}
+
 /// Something is in the way of a child.
 #[derive(Debug)]
 pub struct Failed {

@@ -61,6 +61,12 @@ pub enum Error {
         /// Until it is put right again.
         wait: Duration,
     },
+    /// The namespace takes nothing new.
+    #[error("nothing new can be made in namespace {namespace} because it is being terminated")]
+    NamespaceEnding {
+        /// Its name.
+        namespace: String,
+    },
     /// Somebody else changed the child between our look and our change.
     #[error("{kind} {key} was changed while it was being repaired; it is looked at again")]
     Moved {
@@ -177,6 +183,7 @@ impl Error {
             Self::Spec(_) => Disposition::TerminalSpec,
             Self::NameConflict { .. } | Self::Overridden { .. } => Disposition::TerminalCluster,
             Self::Contested { wait, .. } => Disposition::Contested { after: *wait },
+            Self::NamespaceEnding { .. } => Disposition::Blocked,
             Self::Call { source, .. } => refusal::classify(source).disposition,
             Self::NoAnswer { .. } | Self::Moved { .. } => Disposition::Transient { at_least: Duration::ZERO },
         }
@@ -194,14 +201,28 @@ impl Error {
         matches!(self, Self::Call { source, .. } if matches!(&**source, kube::Error::Api(status) if status.code == 409))
     }
 
+    /// Whether the API server refused it since the namespace is being deleted.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.reason() == Reason::NamespaceTerminating && self.disposition() == Disposition::Blocked
+    }
+
+    /// See [`refusal::undeclared_fields`].
+    #[must_use]
+    pub fn undeclared_fields(&self) -> Vec<String> {
+        if let Self::Call { source, .. } = self { refusal::undeclared_fields(source) } else { Vec::new() }
+    }
+
     /// Whether finding out again costs a request to the API server, and must therefore wait its time.
     #[must_use]
     pub fn costs_a_request(&self) -> bool {
         match self {
             Self::Call { .. } | Self::NoAnswer { .. } | Self::Moved { .. } => true,
-            Self::Spec(_) | Self::NameConflict { .. } | Self::Overridden { .. } | Self::Contested { .. } => {
-                false
-            }
+            Self::Spec(_)
+            | Self::NameConflict { .. }
+            | Self::Overridden { .. }
+            | Self::Contested { .. }
+            | Self::NamespaceEnding { .. } => false,
         }
     }
 
@@ -213,6 +234,7 @@ impl Error {
             Self::Spec(_) => Reason::InvalidSpec,
             Self::NameConflict { .. } => Reason::NameConflict,
             Self::Overridden { .. } | Self::Contested { .. } => Reason::Overridden,
+            Self::NamespaceEnding { .. } => Reason::NamespaceTerminating,
             Self::Call { source, .. } => refusal::classify(source).reason,
             Self::NoAnswer { .. } | Self::Moved { .. } => Reason::Retrying,
         }
@@ -222,6 +244,9 @@ impl Error {
     #[must_use]
     pub fn message(&self) -> String {
         match self {
+            Self::Call { call, .. } if self.is_ending() => {
+                Self::NamespaceEnding { namespace: call.key.namespace().to_owned() }.to_string()
+            }
             Self::Call { source, .. } => {
                 let Refusal { sentence, advice, .. } = refusal::classify(source);
                 format!("{self}: {sentence}{advice}")
@@ -230,6 +255,7 @@ impl Error {
             | Self::NameConflict { .. }
             | Self::Overridden { .. }
             | Self::Contested { .. }
+            | Self::NamespaceEnding { .. }
             | Self::Moved { .. }
             | Self::NoAnswer { .. } => self.to_string(),
         }

@@ -192,7 +192,9 @@ impl<E: Clone> Failure<E> {
         self.last = None;
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether there is none to remember.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.last.is_none()
     }
 }

@@ -13,6 +13,8 @@ pub mod context;
 pub mod crew;
 pub mod desired;
 pub mod deviation;
+pub mod dropped;
+pub mod endings;
 pub mod ensure;
 pub mod error;
 pub mod expansion;
@@ -51,6 +53,8 @@ use tracing::info;
 use self::cluster::Cluster;
 use self::context::Context;
 use self::crew::Crew;
+use self::dropped::Dropped;
+use self::endings::Endings;
 use self::error::Disposition;
 use self::formers::Formers;
 use self::history::History;
@@ -94,6 +98,8 @@ impl EgappController {
             platform: platform.clone(),
             metrics: controller_metrics,
             app_metrics: metrics.watch(Kind::Egapps.name()),
+            dropped: Dropped::new(gates, metrics.watch(Kind::Egapps.name())),
+            endings: Endings::default(),
             pace: Pace::default(),
             events: Events::new(names::FIELD_MANAGER, metrics.events(NAME)),
             memories: Memories::default(),

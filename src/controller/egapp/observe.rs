@@ -8,7 +8,7 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 
-use super::cluster::{Caches, ChildKind, Live, Target, Trouble};
+use super::cluster::{Caches, ChildKind, Live, Made, Target, Trouble};
 use super::names;
 use crate::controller::key::ObjectKey;
 
@@ -35,6 +35,8 @@ pub struct Observed {
     pub pods: Vec<Box<str>>,
     /// What troubles them.
     pub troubles: Vec<Arc<Trouble>>,
+    /// What they were given.
+    pub made: Vec<Arc<Made>>,
 }
 
 /// The object of an EGApp's name, whoever it belongs to.
@@ -67,10 +69,10 @@ pub enum Ownership {
 #[must_use]
 pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
     let deployment = Seen::find(caches, key, uid);
-    let (pods, troubles) = match deployment.ownership {
-        Ownership::Predecessor | Ownership::Foreign(_) => (Vec::new(), Vec::new()),
+    let (pods, troubles, made) = match deployment.ownership {
+        Ownership::Predecessor | Ownership::Foreign(_) => (Vec::new(), Vec::new(), Vec::new()),
         Ownership::Absent | Ownership::Ours | Ownership::Terminating | Ownership::Orphan => {
-            (caches.pods.names(key), caches.pods.troubles(key))
+            (caches.pods.names(key), caches.pods.troubles(key), caches.pods.made(key))
         }
     };
     let (service, disruption_budget) = (Seen::find(caches, key, uid), Seen::find(caches, key, uid));
@@ -91,6 +93,7 @@ pub fn observe(caches: &Caches, key: &ObjectKey, uid: &str) -> Observed {
         is_in_grace: false,
         pods,
         troubles,
+        made,
     }
 }
 

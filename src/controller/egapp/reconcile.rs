@@ -10,7 +10,7 @@ use tracing::warn;
 
 use super::apply::{Applied, apply};
 use super::care::care;
-use super::change::{Author, Came, Subject};
+use super::change::{Author, Came, Subject, patience};
 use super::confirm::{Answer, BEHIND, Doubt, Freshness, confirm};
 use super::context::Context;
 use super::desired::{Children, desired};
@@ -242,6 +242,9 @@ async fn advance(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memor
     subject.mark(&mut children, author, memory);
     let child = ensure(ctx, key, app);
     let applied = apply(child, (children, now.scaling.autoscaler), &observed, memory).await;
+    if applied.0.iter().any(Found::is_ending) {
+        ctx.end(key.namespace());
+    }
     memory.in_sync = applied.is_in_sync().then_some(now);
     memory.edit = memory.edit.filter(|_| memory.in_sync.is_none());
     memory.is_rolling |= news::rolls(&applied.0);
@@ -277,13 +280,6 @@ async fn spare(
         ctx.tell(key, app.metadata.uid.as_deref(), memory, news);
     }
     Advance { pass: outcome_of(cared).pass, ..rest }
-}
-
-/// So long an app that has a platform change may come no further: twice as long as its Deployment may.
-fn patience(platform: &Platform, app: &EGApp) -> Duration {
-    let policy = platform.environment(app.spec.environment);
-    let deadline = policy.map_or(600, |policy| policy.progress_deadline_seconds);
-    2 * Duration::from_secs(u64::try_from(deadline).unwrap_or_default())
 }
 
 /// The first child that is in the way speaks for all; the earliest of all tries decides when to come again.
@@ -324,7 +320,8 @@ fn look(ctx: &Context, key: &ObjectKey, app: &EGApp, memory: &mut Memory) -> Obs
     observed
 }
 
-/// Has a doubt, if there is one, settled by the API server. What went wrong with that is not asked again before its time.
+/// Whether anything may be written: nothing in a namespace that is being deleted, and where there is a doubt, what the API
+/// server confirms. What went wrong with that is not asked again before its time.
 async fn settle(
     ctx: &Context,
     key: &ObjectKey,
@@ -332,9 +329,13 @@ async fn settle(
     (children, observed): (&Children, &Observed),
     memory: &mut Memory,
 ) -> Result<(), Advance> {
+    let (generation, uid) = (app.metadata.generation.unwrap_or(0), app.metadata.uid.as_deref());
+    if ctx.endings.has(key.namespace(), uid.unwrap_or_default()) {
+        let error = Error::NamespaceEnding { namespace: key.namespace().to_owned() };
+        return Err(refused(key, generation, memory, error));
+    }
     let freshness = if ctx.sync.is_fresh(key.namespace()) { Freshness::Fresh } else { Freshness::Settled };
     let Some(doubt) = Doubt::of(app, children, observed, memory, freshness) else { return Ok(()) };
-    let generation = app.metadata.generation.unwrap_or(0);
     let gate = memory.failure.gate(situation_of(generation), Instant::now());
     if let Some((error, count, wait)) = gate
         && error.costs_a_request()

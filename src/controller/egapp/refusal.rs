@@ -1,12 +1,15 @@
 //! What an answer of the API server other than success means. Pure.
 
+use std::collections::BTreeSet;
 use std::error::Error as _;
 use std::time::Duration;
 
 use kube::core::Status;
 
 use super::error::Disposition;
+use super::names;
 use super::rbac;
+use crate::controller::sentence::{QUOTED, line};
 use egapp_api::v1alpha1::Reason;
 
 /// A refusal in our terms.
@@ -29,6 +32,44 @@ pub const QUOTA_ADVICE: &str = "; free some of the quota or ask for a larger one
 #[must_use]
 pub fn is_quota(sentence: &str) -> bool {
     sentence.contains("exceeded quota")
+}
+
+/// What a refusal of new pods means, and what a person can do, to be put behind the sentence.
+#[must_use]
+pub fn of_pods(sentence: &str) -> (Reason, String) {
+    let is_size = [" usage per Container is ", " usage per Pod is ", " max limit to request ratio per "];
+    if is_quota(sentence) {
+        (Reason::QuotaExceeded, QUOTA_ADVICE.to_owned())
+    } else if let Some(demands) = demands(sentence) {
+        (Reason::ResourcesRequired, demands)
+    } else if is_size.iter().any(|words| sentence.contains(words)) {
+        (Reason::PodsRefused, "; change spec.instanceType or spec.resources".to_owned())
+    } else {
+        (Reason::PodsRefused, String::new())
+    }
+}
+
+/// What to set where a quota demands amounts of each container. Its sentence is
+/// `… failed quota: NAME: must specify limits.cpu for: app,proxy; requests.memory for: proxy`.
+fn demands(sentence: &str) -> Option<String> {
+    let (_, list) = sentence.split_once("failed quota: ")?.1.split_once("must specify ")?;
+    let (mut fields, mut others) = (Vec::new(), BTreeSet::new());
+    for (resource, containers) in list.split("; ").filter_map(|demand| demand.split_once(" for: ")) {
+        let half = if resource.contains('.') { "" } else { "requests." };
+        for container in containers.split(',').map(str::trim) {
+            if container == names::CONTAINER {
+                fields.push(format!("spec.resources.{half}{resource}"));
+            } else {
+                others.insert(format!("container {container}"));
+            }
+        }
+    }
+    let own = (!fields.is_empty()).then(|| format!("; set {}", fields.join(" and ")));
+    let others: Vec<_> = others.into_iter().collect();
+    let foreign = (!others.is_empty()).then(|| {
+        format!("; {} is not the app's own: whoever adds it can put it right", others.join(" and "))
+    });
+    Some([own, foreign].into_iter().flatten().collect())
 }
 
 /// A right that the authorizer found missing.
@@ -66,6 +107,18 @@ fn authorizers_word(status: &Status) -> Option<&str> {
     let (object, word) = status.message.split_once(" is forbidden: ")?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '/' | ' ' | '"');
     word.strip_prefix("User \"").filter(|_| status.code == 403 && object.chars().all(is_name))
+}
+
+/// The fields of the status that the schema of the CRD does not have, as JSON pointers, where a server-side apply failed
+/// for them. The API server answers 500: `… .status.replicas: field not declared in schema`.
+#[must_use]
+pub fn undeclared_fields(error: &kube::Error) -> Vec<String> {
+    let kube::Error::Api(status) = error else { return Vec::new() };
+    let mut pieces: Vec<_> = status.message.split(": field not declared in schema").collect();
+    pieces.pop();
+    let paths = pieces.into_iter().filter_map(|piece| piece.split_whitespace().next_back());
+    let of_status = paths.filter(|path| path.starts_with(".status.") && !path.contains('['));
+    of_status.map(|path| path.replace('.', "/")).collect()
 }
 
 const TRANSIENT: Disposition = Disposition::Transient { at_least: Duration::ZERO };
@@ -140,7 +193,10 @@ fn classify_invalid(status: &Status) -> (Disposition, Reason, &'static str) {
 }
 
 fn sentence(status: &Status) -> String {
-    if status.message.is_empty() { format!("HTTP status {}", status.code) } else { status.message.clone() }
+    if status.message.is_empty() {
+        return format!("HTTP status {}", status.code);
+    }
+    line(&status.message, QUOTED)
 }
 
 /// The last link of a chain of errors is the one that says what happened.
@@ -151,7 +207,7 @@ fn innermost(error: &kube::Error) -> String {
         last = inner.to_string();
         source = inner.source();
     }
-    last
+    line(&last, QUOTED)
 }
 
 #[cfg(test)]

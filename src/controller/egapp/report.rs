@@ -36,17 +36,16 @@ pub async fn write_status(
     verdict: Verdict,
     memory: &mut Memory,
 ) -> StatusResult {
-    if says(app.status.as_ref(), &verdict.status) {
+    if says(app.status.as_ref(), &ctx.dropped.kept(&verdict.status, Instant::now())) {
         memory.moving_since = None;
         memory.status_failure.clear();
         return Ok(None);
     }
     let (now, seed) = (Instant::now(), key.to_string());
-    let situation = fnv1a(&app.metadata.generation.unwrap_or(0).to_be_bytes());
-    if let Some(((), _, left)) = memory.status_failure.gate(situation, now) {
-        return Ok(left);
+    if let Some(Held { requeue }) = held_back(memory, &verdict.status, now) {
+        return Ok(requeue);
     }
-    let words = words_of(&verdict.status);
+    let words = contents(&verdict.status);
     if let Some(wait) = memory.status_told.pause(words, now) {
         return Ok(Some(wait));
     }
@@ -74,23 +73,49 @@ pub async fn write_status(
         Err(error) => {
             warn!(namespace = key.namespace(), name = key.name(), "{}", error.message());
             let disposition = error.disposition();
-            let (_, wait) =
-                memory.status_failure.record((), situation, now, |count| disposition.requeue(count, &seed));
+            let situation = situation_after(&error, &verdict.status);
+            let delay = |count| disposition.requeue(count, &seed);
+            let (_, wait) = memory.status_failure.record((), situation, now, delay);
             Err((Arc::new(error), wait))
         }
     }
 }
 
-/// A number that changes with what a status says, its times aside.
-fn words_of(status: &EGAppStatus) -> u64 {
-    let mut status = status.clone();
-    for condition in &mut status.conditions {
+/// Whether a status that could not be written may not be tried yet, and when it may; `requeue: None` = when something
+/// changes.
+fn held_back(memory: &Memory, status: &EGAppStatus, now: Instant) -> Option<Held> {
+    if memory.status_failure.is_empty() {
+        return None;
+    }
+    let situations = [generation(status), contents(status)];
+    let held = situations.iter().find_map(|situation| memory.status_failure.gate(*situation, now));
+    held.map(|(.., requeue)| Held { requeue })
+}
+
+struct Held {
+    requeue: Option<Duration>,
+}
+
+/// What a try to write the status depends on. Where the API server does not take it for what it says, that is all of
+/// it, the times aside: one that fits by now is tried at once. Else it is the generation: what ails the API server
+/// ails it whatever the status says.
+fn situation_after(error: &Error, status: &EGAppStatus) -> u64 {
+    if error.is_invalid() { contents(status) } else { generation(status) }
+}
+
+fn generation(status: &EGAppStatus) -> u64 {
+    fnv1a(&status.observed_generation.unwrap_or(0).to_be_bytes())
+}
+
+fn contents(status: &EGAppStatus) -> u64 {
+    let mut timeless = status.clone();
+    for condition in &mut timeless.conditions {
         condition.last_transition_time = Time(Timestamp::UNIX_EPOCH);
     }
-    if let Some(failure) = &mut status.last_failure {
+    if let Some(failure) = &mut timeless.last_failure {
         failure.since = Time(Timestamp::UNIX_EPOCH);
     }
-    fnv1a(json!(status).to_string().as_bytes())
+    fnv1a(json!(timeless).to_string().as_bytes())
 }
 
 fn tell(ctx: &Context, key: &ObjectKey, app: &EGApp, written: &EGAppStatus, memory: &mut Memory) {
@@ -106,13 +131,25 @@ fn tell(ctx: &Context, key: &ObjectKey, app: &EGApp, written: &EGAppStatus, memo
 /// An apply sets our fields. Where the reply shows that somebody else has written words that are ours (a condition
 /// `Stalled` that does not hold, a count of pods), they are taken back by a merge patch.
 async fn write(ctx: &Context, key: &ObjectKey, uid: &str, status: &EGAppStatus) -> Result<(), Error> {
-    let reply = ctx.cluster.apply_status(key, &status_patch(uid, &json!(status))).await?;
+    let apply =
+        async |status: &EGAppStatus| ctx.cluster.apply_status(key, &status_patch(uid, &json!(status))).await;
+    let mut wanted = ctx.dropped.kept(status, Instant::now());
+    let reply = match apply(&wanted).await {
+        Err(error) if ctx.dropped.refused(&error, Instant::now()) => {
+            wanted = ctx.dropped.kept(status, Instant::now());
+            apply(&wanted).await?
+        }
+        reply => reply?,
+    };
     let live = reply.app.ok().and_then(|app| app.status);
-    if says(live.as_ref(), status) {
+    if let Some(live) = &live {
+        ctx.dropped.learn(&wanted, live, Instant::now());
+    }
+    if says(live.as_ref(), &ctx.dropped.kept(&wanted, Instant::now())) {
         return Ok(());
     }
     info!(namespace = key.namespace(), name = key.name(), "taking foreign entries out of the status");
-    let patch = status_patch(uid, &replacement(&live.unwrap_or_default(), status));
+    let patch = status_patch(uid, &replacement(&live.unwrap_or_default(), &wanted));
     ctx.cluster.merge_status(key, &patch).await.map(drop)
 }
 
@@ -168,17 +205,19 @@ pub async fn report_undecodable(
 ) -> Pass {
     let message = format!("this release of the operator cannot read the EGApp: {}", app.error);
     let status = undecodable(app, key.name(), &message, Timestamp::now());
-    let situation = fnv1a(&app.generation.to_be_bytes());
-    if app.is_terminating || says(app.status.as_ref(), &status) {
+    if app.is_terminating || says(app.status.as_ref(), &ctx.dropped.kept(&status, Instant::now())) {
         return Pass::default();
     }
-    if let Some(((), _, wait)) = memory.status_failure.gate(situation, Instant::now()) {
-        return Pass { requeue: wait, ..Pass::default() };
+    if let Some(Held { requeue }) = held_back(memory, &status, Instant::now()) {
+        return Pass { requeue, ..Pass::default() };
     }
     warn!(namespace = key.namespace(), name = key.name(), "{message}");
     let patch = replacement(&app.status.clone().unwrap_or_default(), &status);
     match ctx.cluster.merge_status(key, &status_patch(&app.uid, &patch)).await {
-        Ok(_) => {
+        Ok(entry) => {
+            if let Err(Undecodable { status: Some(live), .. }) = &entry.app {
+                ctx.dropped.learn(&status, live, Instant::now());
+            }
             ctx.tell(key, Some(&app.uid), memory, news::failure(Reason::InvalidSpec.as_str(), &message));
             Pass::default()
         }
@@ -186,6 +225,7 @@ pub async fn report_undecodable(
             warn!(namespace = key.namespace(), name = key.name(), "{}", error.message());
             let (disposition, seed) = (error.disposition(), key.to_string());
             let delay = |count| disposition.requeue(count, &seed);
+            let situation = situation_after(&error, &status);
             let (_, wait) = memory.status_failure.record((), situation, Instant::now(), delay);
             Pass { requeue: wait, error: Some(Arc::new(error)), ..Pass::default() }
         }

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::platform::Size;
-use crate::quantity::parse_milli;
+use crate::quantity::{is_equal, parse_milli};
 use egapp_api::v1alpha1::{EffectiveResources, ResourceAmounts, Resources};
 
 type Amounts = BTreeMap<String, String>;
+
+/// What an EGApp and its status speak of.
+const NAMED: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
 /// Requests and limits of one replica.
 ///
@@ -14,7 +17,7 @@ type Amounts = BTreeMap<String, String>;
 /// memory limit alone is the request too, and a request above the size's limit lifts it.
 #[must_use]
 pub fn effective(size: &Size, user: Option<&Resources>) -> EffectiveResources {
-    let half = |amounts: Option<&ResourceAmounts>| amounts.map(given).unwrap_or_default();
+    let half = |amounts: Option<&ResourceAmounts>| amounts.map(asked_for).unwrap_or_default();
     let user_requests = half(user.and_then(|user| user.requests.as_ref()));
     let user_limits = half(user.and_then(|user| user.limits.as_ref()));
     let mut requests =
@@ -34,10 +37,28 @@ pub fn effective(size: &Size, user: Option<&Resources>) -> EffectiveResources {
     EffectiveResources { requests, limits }
 }
 
-fn given(amounts: &ResourceAmounts) -> Amounts {
+/// What a pod was given, in the words of what is wanted where the amounts are the same: the API server has its own.
+#[must_use]
+pub fn given(pod: &EffectiveResources, wanted: &EffectiveResources) -> EffectiveResources {
+    let half = |pod: &Amounts, wanted: &Amounts| -> Amounts {
+        let named = pod.iter().filter(|(resource, _)| NAMED.contains(&resource.as_str()));
+        let in_words = named.map(|(resource, amount)| {
+            let same = wanted.get(resource).filter(|wanted| is_equal(wanted, amount));
+            (resource.clone(), same.unwrap_or(amount).clone())
+        });
+        in_words.collect()
+    };
+    EffectiveResources {
+        requests: half(&pod.requests, &wanted.requests),
+        limits: half(&pod.limits, &wanted.limits),
+    }
+}
+
+fn asked_for(amounts: &ResourceAmounts) -> Amounts {
     let ResourceAmounts { cpu, memory, ephemeral_storage } = amounts;
-    [("cpu", cpu), ("memory", memory), ("ephemeral-storage", ephemeral_storage)]
+    NAMED
         .into_iter()
+        .zip([cpu, memory, ephemeral_storage])
         .filter_map(|(resource, amount)| Some((resource.to_owned(), amount.clone()?)))
         .collect()
 }
@@ -92,5 +113,19 @@ mod tests {
             (&effective["requests"]["memory"], &effective["limits"]["memory"]),
             (&json!("64Mi"), &json!("1Gi"))
         );
+    }
+
+    #[test]
+    fn what_a_pod_was_given_is_told_in_the_words_of_the_wish_where_it_is_the_same() {
+        let resources = |value: Value| -> EffectiveResources { serde_json::from_value(value).unwrap() };
+        let wanted = resources(
+            json!({ "requests": { "cpu": "0.5", "memory": "1024Mi" }, "limits": { "memory": "1024Mi" } }),
+        );
+        let pod = resources(json!({
+            "requests": { "cpu": "500m", "memory": "2Gi", "example.com/gpu": "1" },
+            "limits": { "cpu": "1", "memory": "1Gi" },
+        }));
+        let told = json!({ "requests": { "cpu": "0.5", "memory": "2Gi" }, "limits": { "cpu": "1", "memory": "1024Mi" } });
+        assert_eq!(given(&pod, &wanted), resources(told));
     }
 }

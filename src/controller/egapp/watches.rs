@@ -8,6 +8,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::jiff::Timestamp;
 use kube::runtime::watcher::{self, Event};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -92,7 +93,7 @@ impl Watches {
             area.api(self.ctx.cluster.client()),
             ours,
             self.metrics.watch(Kind::Pods.name()),
-            self.observer(Kind::Pods, area, |caches, event| caches.pods.handle(event)),
+            self.observer(Kind::Pods, area, |caches, event| caches.pods.handle(event, Timestamp::now())),
             stop.clone(),
         );
         let deployments = self.children::<Deployment>(Kind::Deployments, area, stop);

@@ -62,13 +62,13 @@ pub async fn run(ctx: Arc<Context>, queue: Arc<WorkQueue>) {
 async fn pass(ctx: &Context, queue: &WorkQueue, key: &ObjectKey) -> (Outcome, Option<Duration>) {
     let Some(entry) = ctx.cluster.caches(key.namespace()).apps.get(key) else {
         ctx.memories.forget(key);
+        let others = || ctx.cluster.caches(key.namespace()).apps.keys();
+        let is_last = || others().iter().all(|other| other.namespace() != key.namespace());
+        ctx.endings.forget(key.namespace(), is_last);
         take_turns(ctx, queue, key, None);
         return (Outcome::Success, None);
     };
-    let uid = match &entry.app {
-        Ok(app) => app.metadata.uid.as_deref().unwrap_or_default(),
-        Err(undecodable) => &undecodable.uid,
-    };
+    let uid = entry.uid();
     let mut memory = ctx.memories.take(key, uid);
     let run = async {
         match (&entry.app, ctx.sync.sight(key.namespace())) {

@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout};
 use tracing::{debug, warn};
 
 use super::{News, Told};
+use crate::controller::sentence::line;
 use crate::telemetry::Chain;
 
 /// The same again within this time is one more of a series (client-go has the same).
@@ -44,6 +45,8 @@ pub(super) struct Writer {
     instance: String,
     series: BTreeMap<SeriesKey, Series>,
     tidied: Instant,
+    /// Uids of objects in namespaces that are being deleted, and when that was found: no event is taken there.
+    ending: BTreeMap<String, Instant>,
     /// When the failure with that status code was logged last; 0 = no answer.
     complaints: BTreeMap<u16, Instant>,
 }
@@ -73,6 +76,7 @@ impl Writer {
             instance: host.unwrap_or_else(|| reporter.to_owned()),
             series: BTreeMap::new(),
             tidied: Instant::now(),
+            ending: BTreeMap::new(),
             complaints: BTreeMap::new(),
         }
     }
@@ -80,6 +84,11 @@ impl Writer {
     /// Whether that was told lately.
     pub(super) fn is_in_series(&self, told: &Told) -> bool {
         self.series.get(&key_of(told)).is_some_and(Series::is_open)
+    }
+
+    /// Whether no event is taken any more where the object is.
+    pub(super) fn is_ending(&self, told: &Told) -> bool {
+        told.regarding.uid.as_ref().is_some_and(|uid| self.ending.contains_key(uid))
     }
 
     /// The request that tells it; its outcome goes to [`end`](Self::end). A series is known from here on, so that the
@@ -111,6 +120,9 @@ impl Writer {
             None => None,
         };
         self.series.remove(&key);
+        if error.as_ref().is_some_and(is_of_ending_namespace) {
+            self.ending.insert(key.0, Instant::now());
+        }
         self.complain(&regarding, error.as_ref());
         false
     }
@@ -118,12 +130,14 @@ impl Writer {
     fn tidy(&mut self) {
         if self.tidied.elapsed() > TIDYING {
             self.series.retain(|_, series| series.is_open());
+            self.ending.retain(|_, found| found.elapsed() < COMPLAINT);
             self.tidied = Instant::now();
         }
     }
 
     pub(super) fn event(&self, told: Told) -> Event {
-        let Told { regarding, news: News { type_, reason, action, mut note }, at, number } = told;
+        let Told { regarding, news: News { type_, reason, action, note }, at, number } = told;
+        let mut note = line(&note, LONGEST_NOTE);
         note.truncate(note.floor_char_boundary(LONGEST_NOTE));
         let name = regarding.name.as_deref().unwrap_or_default();
         let name = name.get(..LONGEST_NAME).unwrap_or(name).trim_end_matches(['-', '.']);
@@ -171,6 +185,12 @@ impl Series {
 fn key_of(told: &Told) -> SeriesKey {
     let uid = told.regarding.uid.clone().unwrap_or_default();
     (uid, told.news.reason.clone(), told.news.note.clone())
+}
+
+fn is_of_ending_namespace(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else { return false };
+    let causes = status.details.as_ref().map(|details| details.causes.as_slice()).unwrap_or_default();
+    causes.iter().any(|cause| cause.reason == "NamespaceTerminating")
 }
 
 /// Makes the event, or has the one of that name say how often it came and when last.

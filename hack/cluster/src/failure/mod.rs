@@ -24,11 +24,15 @@ pub enum Failure {
     NeverReady,
     /// Runs, but never passes its startup probe, and is ended and restarted for it (exit code 143).
     NeverStarted,
+    /// Runs and is ready, and is ended and restarted for its liveness probe, which it needs (exit code 137).
+    Hangs,
+    /// Runs for a second; then the node evicts the pod, which is `Failed`, for what it wrote to the disk.
+    Evicted,
 }
 
 impl Failure {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::ImagePull,
         Self::ConfigError,
         Self::RunAsRoot,
@@ -37,6 +41,8 @@ impl Failure {
         Self::SlowReady,
         Self::NeverReady,
         Self::NeverStarted,
+        Self::Hangs,
+        Self::Evicted,
     ];
 
     /// Its name in images and annotations.
@@ -51,6 +57,8 @@ impl Failure {
             Self::SlowReady => "slowready",
             Self::NeverReady => "neverready",
             Self::NeverStarted => "neverstarted",
+            Self::Hangs => "hangs",
+            Self::Evicted => "evicted",
         }
     }
 
@@ -66,7 +74,9 @@ impl Failure {
             | Self::RunAsRoot
             | Self::OutOfMemory
             | Self::NeverReady
-            | Self::NeverStarted => 1,
+            | Self::NeverStarted
+            | Self::Hangs
+            | Self::Evicted => 1,
         };
         format!("fail.example/{}:{number}", self.name())
     }

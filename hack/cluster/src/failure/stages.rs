@@ -43,6 +43,10 @@ const SECONDS_OF_TAG: &str =
 const STARTUP_BUDGET: &str = r#"first((.spec.containers[].startupProbe // empty
 | .periodSeconds * .failureThreshold + (.initialDelaySeconds // 0)), 1000000) | "\(.)s""#;
 
+/// What the liveness probe grants to a container that does not answer. Without one nothing ends it.
+const LIVENESS_BUDGET: &str = r#"first((.spec.containers[].livenessProbe // empty
+| .periodSeconds * .failureThreshold + (.initialDelaySeconds // 0)), 1000000) | "\(.)s""#;
+
 /// kubelet: `Started` and `Ready` come with the probes, or with the process where there are none
 /// (`pkg/kubelet/prober/prober_manager.go`).
 const RUNS: &str = r#"{{ $state = dict "running" (dict "startedAt" $now) }}
@@ -53,6 +57,10 @@ const RESTARTS: &str = r#"{{ $last = dict "terminated" (or $was.state.terminated
 const RUNS_UNREADY: &str = r#"{{ $state = dict "running" (dict "startedAt" $now) }}{{ $ready = false }}"#;
 const RUNS_UNSTARTED: &str = r#"{{ $state = dict "running" (dict "startedAt" $now) }}
 {{ $started = false }}{{ $ready = false }}"#;
+const RUNS_READY: &str = r#"{{ $state = dict "running" (dict "startedAt" $now) }}"#;
+/// `pkg/kubelet/eviction/helpers.go`, `podEphemeralStorageMessageFmt`.
+const EVICTED: &str =
+    r#"{{ $evicted = "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. " }}"#;
 /// `pkg/kubelet/kuberuntime/kuberuntime_manager.go`, `doBackOff`; the times as Go prints them.
 const BACKS_OFF: &str = r#"{{ $times := list "10s" "20s" "40s" "1m20s" "2m40s" "5m0s" }}
 {{ $wait := index $times (int (min (sub $restarts 1) 5)) }}
@@ -120,6 +128,13 @@ $described $container.name)"#;
         Failure::NeverReady => vec![Step::new("run", NEW, AT_ONCE, RUNS_UNREADY)],
         // The kubelet asks it to end, and the code says so: 128 and the number of the signal SIGTERM.
         Failure::NeverStarted => crashes(RUNS_UNSTARTED, STARTUP_BUDGET, &ends("Error", "143")),
+        // It does not end when it is asked to.
+        Failure::Hangs => crashes(RUNS_READY, LIVENESS_BUDGET, &ends("Error", "137")),
+        Failure::Evicted => vec![
+            Step::new("run", NEW, AT_ONCE, RUNS),
+            Step::new("evict", RUNNING, A_SECOND, [ends("Error", "137").as_str(), EVICTED].join("\n")),
+            Step::stay(ENDED_FIRST),
+        ],
     }
 }
 

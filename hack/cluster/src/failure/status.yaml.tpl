@@ -1,13 +1,14 @@
 {{/*
 The status of a pod with a failing container, as a kubelet writes it: a Go template in kwok's dialect, rendered to YAML.
 Stages put the next state of the failing container where the marker stands: they assign $state, $last, $restarts,
-$started and $ready. Containers beside it run.
+$started and $ready, and $evicted where the node ends the pod as a whole. Containers beside it run.
 */}}
 {{ $pod := . }}
 {{ $now := Now }}
 {{ $annotation := get (default dict .metadata.annotations) "fail.example/failure" }}
 {{ $described := printf "%s_%s(%s)" .metadata.name .metadata.namespace .metadata.uid }}
 {{ $phase := "Running" }}
+{{ $evicted := "" }}
 {{ $unready := list }}
 
 containerStatuses:
@@ -80,7 +81,19 @@ conditions:
   message: null
   {{ end }}
 {{ end }}
+{{ if $evicted }}
+- type: DisruptionTarget
+  status: "True"
+  reason: TerminationByKubelet
+  message: {{ Quote $evicted }}
+  lastTransitionTime: {{ Quote $now }}
+{{ $phase = "Failed" }}
+{{ end }}
 
+{{ if $evicted }}
+reason: Evicted
+message: {{ Quote $evicted }}
+{{ end }}
 phase: {{ $phase }}
 observedGeneration: {{ $pod.metadata.generation }}
 {{ if not .status.startTime }}

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::words::shortened;
 use crate::controller::key::ObjectKey;
+use crate::controller::sentence::{QUOTED, line};
 use crate::controller::slim;
 use crate::controller::store::{Versioned, parse_resource_version};
 use egapp_api::v1alpha1::{EGApp, EGAppStatus};
@@ -77,6 +77,17 @@ pub struct Undecodable {
     pub status: Option<EGAppStatus>,
 }
 
+impl AppEntry {
+    /// `metadata.uid`.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        match &self.app {
+            Ok(app) => app.metadata.uid.as_deref().unwrap_or_default(),
+            Err(undecodable) => &undecodable.uid,
+        }
+    }
+}
+
 impl From<AppView> for AppEntry {
     fn from(view: AppView) -> Self {
         let AppView { mut metadata, spec, status } = view;
@@ -101,12 +112,13 @@ impl From<AppView> for AppEntry {
 /// Decodes one part of the object; the error names the field.
 fn decode<T: DeserializeOwned>(part: &str, text: Option<&RawValue>) -> Result<T, String> {
     let text = text.map_or("null", RawValue::get);
+    let error = |text: String| line(&text, QUOTED);
     serde_json::from_str(text).or_else(|_| {
         // A second time, for the field's name, and from a tree: a place in the text means nothing to anybody.
-        let value: Value = serde_json::from_str(text).map_err(|error| format!("{part}: {error}"))?;
-        serde_path_to_error::deserialize(value).map_err(|error| match error.path().to_string().as_str() {
-            "." => format!("{part}: {}", error.inner()),
-            path => format!("{part}.{path}: {}", error.inner()),
+        let value: Value = serde_json::from_str(text).map_err(|cause| error(format!("{part}: {cause}")))?;
+        serde_path_to_error::deserialize(value).map_err(|cause| match cause.path().to_string().as_str() {
+            "." => error(format!("{part}: {}", cause.inner())),
+            path => error(format!("{part}.{path}: {}", cause.inner())),
         })
     })
 }
@@ -117,8 +129,7 @@ impl Undecodable {
             generation: metadata.generation.unwrap_or(0),
             uid: metadata.uid.unwrap_or_default(),
             is_terminating: metadata.deletion_timestamp.is_some(),
-            // It quotes the value, whatever its size.
-            error: shortened(error),
+            error,
             status,
         }
     }

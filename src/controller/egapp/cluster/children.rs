@@ -17,6 +17,7 @@ use super::Caches;
 use super::managers::{Lost, Managers};
 use crate::controller::egapp::names;
 use crate::controller::key::ObjectKey;
+use crate::controller::sentence::{QUOTED, line};
 use crate::controller::slim;
 use crate::controller::store::{Store, Versioned, parse_resource_version};
 use crate::hash::fnv1a;
@@ -29,9 +30,6 @@ const LARGEST: usize = 64 * 1024;
 
 /// No time of RFC 3339 is longer, in bytes; what is longer in a place for one is no time.
 const LONGEST_TIME: usize = 64;
-
-/// Longer names of owners are cut: Kubernetes itself has no limit for them. A kind has 63 characters, a name 253.
-const LONGEST_OWNER: usize = 320;
 
 /// No uid is longer.
 const LONGEST_UID: usize = 64;
@@ -298,16 +296,6 @@ impl<S> Details<S> {
         template.map(|metadata| metadata.labels).unwrap_or_default()
     }
 
-    /// Annotation [`names::RESTARTED_AT`] of the pod template. Most have none, and learn so without a parser.
-    #[must_use]
-    pub fn restarted_at(&self) -> Option<String> {
-        if !self.comparable.contains(names::RESTARTED_AT) {
-            return None;
-        }
-        let path = ["/spec/template/metadata/annotations", &names::RESTARTED_AT.replace('/', "~1")].join("/");
-        self.comparable().pointer(&path)?.as_str().map(str::to_owned)
-    }
-
     /// The fields that may be compared with desired ones.
     #[must_use]
     pub fn comparable(&self) -> Value {
@@ -384,7 +372,7 @@ pub(super) fn controller_of(metadata: &ObjectMeta) -> Option<Controller> {
     let group = owner.api_version.split('/').next();
     let is_egapp = owner.kind == EGApp::kind(&()) && group == Some(&*EGApp::group(&()));
     Some(Controller {
-        title: owner.kind.chars().chain([' ']).chain(owner.name.chars()).take(LONGEST_OWNER).collect(),
+        title: line(&format!("{} {}", owner.kind, owner.name), QUOTED).into(),
         uid: owner.uid.chars().take(LONGEST_UID).collect(),
         is_namesake: is_egapp && metadata.name.as_deref() == Some(&owner.name),
     })

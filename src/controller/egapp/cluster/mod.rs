@@ -42,7 +42,7 @@ pub use children::{ChildKind, Controller, Details, Live, View};
 pub use kinds::DeploymentState;
 pub use managers::Lost;
 pub use pod_view::PodView;
-pub use pods::PodIndex;
+pub use pods::{Made, PodIndex};
 pub use trouble::{Trouble, TroubleKind};
 pub(super) use words::without_pod_names;
 

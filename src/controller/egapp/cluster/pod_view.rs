@@ -6,11 +6,14 @@ use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 use kube::core::ObjectMeta;
 use serde::Deserialize;
 
+use crate::controller::egapp::names;
 use crate::controller::slim;
+use egapp_api::v1alpha1::EffectiveResources;
 
 /// A pod as it is decoded.
 #[derive(Clone, Debug, Deserialize)]
@@ -26,6 +29,19 @@ pub struct PodView {
 pub(super) struct PodSpec {
     containers: Option<Vec<Container>>,
     init_containers: Option<Vec<Container>>,
+    readiness_gates: Option<Vec<ReadinessGate>>,
+    scheduling_gates: Option<Vec<SchedulingGate>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ReadinessGate {
+    condition_type: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct SchedulingGate {
+    name: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -33,6 +49,8 @@ pub(super) struct PodSpec {
 pub(super) struct Container {
     name: String,
     pub(super) image: Option<String>,
+    resources: Option<EffectiveResources>,
+    pub(super) liveness_probe: Option<Probe>,
     pub(super) startup_probe: Option<Probe>,
     pub(super) readiness_probe: Option<Probe>,
 }
@@ -63,17 +81,23 @@ pub(super) struct Port {
 #[serde(rename_all = "camelCase")]
 pub(super) struct PodStatus {
     phase: Option<String>,
+    reason: Option<String>,
+    message: Option<String>,
+    start_time: Option<Time>,
     conditions: Option<Vec<PodCondition>>,
     container_statuses: Option<Vec<ContainerStatus>>,
     init_container_statuses: Option<Vec<ContainerStatus>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct PodCondition {
+#[serde(rename_all = "camelCase")]
+pub(super) struct PodCondition {
     #[serde(rename = "type")]
     type_: String,
     status: String,
+    reason: Option<String>,
     message: Option<String>,
+    pub(super) last_transition_time: Option<Time>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -119,6 +143,19 @@ pub(super) struct Ended {
     pub(super) finished_at: Option<Time>,
 }
 
+impl PodCondition {
+    fn is_true(&self) -> bool {
+        self.status == "True"
+    }
+}
+
+impl ContainerStatus {
+    /// Whether it is that of the container that the operator makes.
+    pub(super) fn is_own(&self) -> bool {
+        self.name == names::CONTAINER
+    }
+}
+
 impl PodView {
     /// Whether the pod is neither being deleted nor finished.
     pub(super) fn is_live(&self) -> bool {
@@ -130,15 +167,65 @@ impl PodView {
         self.metadata.labels.as_ref()?.get(key).map(String::as_str)
     }
 
+    /// When the API server made the pod.
+    pub(super) fn created_at(&self) -> Option<Timestamp> {
+        self.metadata.creation_timestamp.as_ref().map(|time| time.0)
+    }
+
+    /// When the pod was given to a node, on the API server's clock.
+    pub(super) fn scheduled_at(&self) -> Option<Timestamp> {
+        let scheduled = self.condition("PodScheduled").filter(|condition| condition.is_true())?;
+        scheduled.last_transition_time.as_ref().map(|time| time.0)
+    }
+
+    /// When the node's kubelet met the pod, on the node's clock.
+    pub(super) fn met_at(&self) -> Option<Timestamp> {
+        self.status.as_ref()?.start_time.as_ref().map(|time| time.0)
+    }
+
+    /// The names of the gates that keep the scheduler from the pod.
+    pub(super) fn scheduling_gates(&self) -> Option<String> {
+        let scheduled = self.condition("PodScheduled")?;
+        let names = self.spec.as_ref()?.scheduling_gates.iter().flatten().map(|gate| gate.name.as_str());
+        let is_gated = !scheduled.is_true() && scheduled.reason.as_deref() == Some("SchedulingGated");
+        is_gated.then(|| names.collect::<Vec<_>>().join(", "))
+    }
+
     /// Why no node takes the pod, in the scheduler's words; `None` if one does, or none was looked for yet.
     pub(super) fn unscheduled(&self) -> Option<&str> {
-        let conditions = self.status.as_ref()?.conditions.iter().flatten();
-        let is_refused =
-            |condition: &&PodCondition| condition.type_ == "PodScheduled" && condition.status == "False";
-        conditions
-            .into_iter()
-            .find(is_refused)
-            .map(|condition| condition.message.as_deref().unwrap_or_default())
+        let scheduled = self.condition("PodScheduled")?;
+        (scheduled.status == "False").then(|| scheduled.message.as_deref().unwrap_or_default())
+    }
+
+    /// Where all containers are ready and the pod is not: the condition of the former.
+    pub(super) fn containers_ready_and_pod_not(&self) -> Option<&PodCondition> {
+        let (containers, pod) = (self.condition("ContainersReady")?, self.condition("Ready")?);
+        (containers.is_true() && !pod.is_true()).then_some(containers)
+    }
+
+    /// The readiness gates of which nobody says that they are met.
+    pub(super) fn unmet_gates(&self) -> Option<String> {
+        let gates = self.spec.as_ref()?.readiness_gates.iter().flatten();
+        let names = gates.map(|gate| gate.condition_type.as_str());
+        let is_unmet = |name: &&str| !self.condition(name).is_some_and(PodCondition::is_true);
+        let unmet: Vec<_> = names.filter(is_unmet).collect();
+        (!unmet.is_empty()).then(|| unmet.join(", "))
+    }
+
+    /// The reason and the sentence of the kubelet that has ended the pod as a whole, or has not taken it.
+    pub(super) fn ended_by_node(&self) -> Option<(&str, &str)> {
+        let status = self.status.as_ref().filter(|_| self.metadata.deletion_timestamp.is_none())?;
+        let reason = status.reason.as_deref().filter(|_| status.phase.as_deref() == Some("Failed"))?;
+        Some((reason, status.message.as_deref().unwrap_or_default()))
+    }
+
+    /// What the app's own container was given.
+    pub(super) fn resources(&self) -> Option<&EffectiveResources> {
+        self.container(names::CONTAINER)?.resources.as_ref()
+    }
+
+    fn condition(&self, type_: &str) -> Option<&PodCondition> {
+        self.status.as_ref()?.conditions.iter().flatten().find(|condition| condition.type_ == type_)
     }
 
     /// What is known of each container, those that run before the others included.

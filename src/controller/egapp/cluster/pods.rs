@@ -8,13 +8,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use k8s_openapi::jiff::Timestamp;
 use kube::runtime::watcher::Event;
 
 use super::pod_view::PodView;
-use super::trouble::{Trouble, trouble_of};
+use super::trouble::{Trouble, trouble_of, trouble_of_ended};
 use crate::controller::egapp::names;
 use crate::controller::key::ObjectKey;
 use egapp_api::labels;
+use egapp_api::v1alpha1::EffectiveResources;
 
 /// The live pods by EGApp.
 #[derive(Default)]
@@ -24,8 +26,34 @@ pub struct PodIndex {
 
 type Apps = BTreeMap<ObjectKey, Pods>;
 
-/// By name; a healthy pod costs its name and a pointer.
-type Pods = BTreeMap<Box<str>, Option<Arc<Trouble>>>;
+/// The pods of one app.
+#[derive(Default, PartialEq, Eq)]
+struct Pods {
+    /// By name; a healthy pod costs its name and two pointers.
+    live: BTreeMap<Box<str>, Kept>,
+    /// Pods that their nodes have ended, the youngest few, the oldest first: what is left of a pod may stay for months.
+    ended: Vec<(Box<str>, Arc<Trouble>)>,
+}
+
+/// What is kept of a live pod.
+#[derive(Clone, PartialEq, Eq)]
+struct Kept {
+    trouble: Option<Arc<Trouble>>,
+    /// Mostly shared with the pod's siblings.
+    made: Option<Arc<Made>>,
+}
+
+/// What a pod was given, which may be more than its Deployment asks for: a `LimitRange` adds to it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The pod's template hash.
+    pub template: Box<str>,
+    /// The resources of the app's container.
+    pub resources: EffectiveResources,
+}
+
+/// So many pods that their nodes have ended are kept of an app.
+const ENDED: usize = 4;
 
 #[derive(Default)]
 struct State {
@@ -37,18 +65,23 @@ impl PodIndex {
     /// The names of the app's live pods, sorted.
     #[must_use]
     pub fn names(&self, app: &ObjectKey) -> Vec<Box<str>> {
-        self.read().apps.get(app).map(|pods| pods.keys().cloned().collect()).unwrap_or_default()
+        self.read().apps.get(app).map(|pods| pods.live.keys().cloned().collect()).unwrap_or_default()
     }
 
-    /// What troubles the app's live pods, in the order of their names.
+    /// What troubles the app's live pods, in the order of their names; then what ended others.
     #[must_use]
     pub fn troubles(&self, app: &ObjectKey) -> Vec<Arc<Trouble>> {
-        let state = self.read();
-        state.apps.get(app).map(|pods| pods.values().flatten().cloned().collect()).unwrap_or_default()
+        self.read().apps.get(app).map(Pods::troubles).unwrap_or_default()
     }
 
-    /// Takes in one event of the watch and returns the apps whose set of pods, or of troubles, changed by it.
-    pub fn handle(&self, event: Event<PodView>) -> Vec<ObjectKey> {
+    /// What the app's live pods were given, in the order of their names; the same in a row once.
+    #[must_use]
+    pub fn made(&self, app: &ObjectKey) -> Vec<Arc<Made>> {
+        self.read().apps.get(app).map(Pods::made).unwrap_or_default()
+    }
+
+    /// Takes in one event of the watch, got at `now`, and returns the apps of whose pods something else is known by it.
+    pub fn handle(&self, event: Event<PodView>, now: Timestamp) -> Vec<ObjectKey> {
         let mut state = self.lock();
         match event {
             Event::Init => {
@@ -56,19 +89,18 @@ impl PodIndex {
                 Vec::new()
             }
             Event::InitApply(pod) => {
-                if let Some((app, name)) = live_pod_of_app(&pod) {
-                    let trouble = state.judge(&app, &name, &pod);
-                    state.incoming.entry(app).or_default().insert(name, trouble);
+                if let Some((app, name)) = pod_of_app(&pod) {
+                    let former = state.apps.get(&app);
+                    let place = Place::of(&pod, former.and_then(|pods| pods.live.get(&name)), now);
+                    if !matches!(place, Place::Nowhere) {
+                        state.incoming.entry(app).or_default().put(name, place);
+                    }
                 }
                 Vec::new()
             }
             Event::InitDone => state.swap(),
-            Event::Apply(pod) => match live_pod_of_app(&pod) {
-                Some((app, name)) => {
-                    let trouble = state.judge(&app, &name, &pod);
-                    let former = state.apps.entry(app.clone()).or_default().insert(name, trouble.clone());
-                    (former != Some(trouble)).then_some(app).into_iter().collect()
-                }
+            Event::Apply(pod) => match pod_of_app(&pod) {
+                Some((app, name)) => state.put(app, name, &pod, now),
                 None => state.remove(&pod),
             },
             Event::Delete(pod) => state.remove(&pod),
@@ -84,10 +116,92 @@ impl PodIndex {
     }
 }
 
+/// Where a pod belongs.
+enum Place {
+    Live(Kept),
+    Ended(Arc<Trouble>),
+    Nowhere,
+}
+
+impl Place {
+    fn of(pod: &PodView, former: Option<&Kept>, now: Timestamp) -> Self {
+        if !pod.is_live() {
+            let trouble =
+                trouble_of_ended(pod).filter(|trouble| trouble.until.is_none_or(|until| now < until));
+            return trouble.map_or(Self::Nowhere, |trouble| Self::Ended(Arc::new(trouble)));
+        }
+        let trouble = trouble_of(pod, former.and_then(|kept| kept.trouble.as_deref()), now).map(Arc::new);
+        let made = pod.resources().map(|resources| Made {
+            template: pod.label(names::TEMPLATE_HASH).unwrap_or_default().into(),
+            resources: resources.clone(),
+        });
+        Self::Live(Kept { trouble, made: made.map(Arc::new) })
+    }
+}
+
+impl Pods {
+    fn troubles(&self) -> Vec<Arc<Trouble>> {
+        let live = self.live.values().filter_map(|kept| kept.trouble.clone());
+        live.chain(self.ended.iter().map(|(_, trouble)| Arc::clone(trouble))).collect()
+    }
+
+    fn made(&self) -> Vec<Arc<Made>> {
+        let mut made: Vec<_> = self.live.values().filter_map(|kept| kept.made.clone()).collect();
+        made.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        made
+    }
+
+    /// Whether something else is known by it.
+    fn put(&mut self, name: Box<str>, place: Place) -> bool {
+        match place {
+            Place::Live(kept) => {
+                let kept = self.shared(&name, kept);
+                self.live.insert(name, kept.clone()) != Some(kept)
+            }
+            Place::Ended(trouble) => {
+                let (was_live, before) = (self.live.remove(&name).is_some(), self.ended.clone());
+                self.ended.retain(|(known, _)| *known != name);
+                self.ended.push((name, trouble));
+                self.ended.sort_by(|(a, one), (b, other)| (one.until, a).cmp(&(other.until, b)));
+                let excess = self.ended.len().saturating_sub(ENDED);
+                self.ended.drain(..excess);
+                was_live || self.ended != before
+            }
+            Place::Nowhere => self.remove(&name),
+        }
+    }
+
+    /// The same, with what a sibling was given, too, held once.
+    fn shared(&self, name: &str, kept: Kept) -> Kept {
+        let siblings = [self.live.get(name), self.live.values().next(), self.live.values().next_back()];
+        let same = siblings.into_iter().flatten().find(|sibling| sibling.made == kept.made);
+        match same {
+            Some(sibling) => Kept { made: sibling.made.clone(), ..kept },
+            None => kept,
+        }
+    }
+
+    /// Whether it was there.
+    fn remove(&mut self, name: &str) -> bool {
+        let before = self.ended.len();
+        self.ended.retain(|(known, _)| **known != *name);
+        self.live.remove(name).is_some() || self.ended.len() != before
+    }
+
+    fn is_empty(&self) -> bool {
+        self.live.is_empty() && self.ended.is_empty()
+    }
+}
+
 impl State {
-    fn judge(&self, app: &ObjectKey, name: &str, pod: &PodView) -> Option<Arc<Trouble>> {
-        let former = self.apps.get(app).and_then(|pods| pods.get(name)).and_then(Option::as_deref);
-        trouble_of(pod, former).map(Arc::new)
+    fn put(&mut self, app: ObjectKey, name: Box<str>, pod: &PodView, now: Timestamp) -> Vec<ObjectKey> {
+        let pods = self.apps.entry(app.clone()).or_default();
+        let place = Place::of(pod, pods.live.get(&name), now);
+        let is_news = pods.put(name, place);
+        if pods.is_empty() {
+            self.apps.remove(&app);
+        }
+        is_news.then_some(app).into_iter().collect()
     }
 
     fn swap(&mut self) -> Vec<ObjectKey> {
@@ -111,7 +225,7 @@ impl State {
         }
         // A live pod that is not its labelled app's: the label may have been changed by hand.
         let holds_it = |(app, pods): (&ObjectKey, &Pods)| {
-            (app.namespace() == pod.metadata.namespace.as_deref()? && pods.contains_key(name))
+            (app.namespace() == pod.metadata.namespace.as_deref()? && pods.live.contains_key(name))
                 .then(|| app.clone())
         };
         let former: Vec<_> = self.apps.iter().filter_map(holds_it).collect();
@@ -120,7 +234,7 @@ impl State {
 
     fn remove_from(&mut self, app: &ObjectKey, pod: &str) -> bool {
         let Some(pods) = self.apps.get_mut(app) else { return false };
-        let was_there = pods.remove(pod).is_some();
+        let was_there = pods.remove(pod);
         if pods.is_empty() {
             self.apps.remove(app);
         }
@@ -132,14 +246,15 @@ fn labelled_app(pod: &PodView) -> Option<ObjectKey> {
     Some(ObjectKey::new(pod.metadata.namespace.as_deref()?, pod.label(labels::EGAPP)?))
 }
 
-/// The app and the pod's name, if the pod is live (neither terminating nor finished) and the app's own.
-fn live_pod_of_app(pod: &PodView) -> Option<(ObjectKey, Box<str>)> {
+/// The app and the pod's name, if the pod is the app's own, and not being deleted.
+fn pod_of_app(pod: &PodView) -> Option<(ObjectKey, Box<str>)> {
     let app = labelled_app(pod)?;
     let hash = pod.label(names::TEMPLATE_HASH)?;
     let owner =
         pod.metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))?;
     let is_owned = owner.kind == "ReplicaSet" && owner.name == format!("{}-{hash}", app.name());
-    (pod.is_live() && is_owned).then_some((app, pod.metadata.name.as_deref()?.into()))
+    let is_there = pod.metadata.deletion_timestamp.is_none();
+    (is_there && is_owned).then_some((app, pod.metadata.name.as_deref()?.into()))
 }
 
 #[cfg(test)]

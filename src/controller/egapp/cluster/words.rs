@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// Longer sentences are cut: a registry may answer with a whole page.
-const MAX_LENGTH: usize = 1024;
+use crate::controller::sentence::{QUOTED, line};
 
 /// Letters of the random parts of pod names (`k8s.io/apimachinery/pkg/util/rand`): there are no vowels among them.
 const RANDOM: &str = "bcdfghjklmnpqrstvwxz2456789";
@@ -21,7 +20,7 @@ pub(super) fn of_kubelet(sentence: &str, pod: &str, uid: &str) -> String {
         }
     }
     let words: Vec<_> = text.split(' ').map(stable_word).collect();
-    shortened(words.join(" "))
+    line(&words.join(" "), QUOTED)
 }
 
 /// The cause in a sentence about an image: without the transport's own words around it.
@@ -45,7 +44,7 @@ pub(super) fn image_cause(sentence: &str) -> Option<&str> {
 /// Its sentence is `0/3 nodes are available: 1 node(s) had …, 2 Insufficient cpu. preemption: 0/3 nodes are …`.
 pub(super) fn of_scheduler(sentence: &str) -> String {
     let Some((_, list)) = sentence.split_once("nodes are available: ") else {
-        return shortened(sentence.into());
+        return line(sentence, QUOTED);
     };
     let end = [". preemption:", ", preemption:", ". no new claims to deallocate", "preemption: "];
     let list =
@@ -53,7 +52,21 @@ pub(super) fn of_scheduler(sentence: &str) -> String {
     let uncounted =
         |reason: &str| reason.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').to_owned();
     let reasons: BTreeSet<_> = list.trim_end_matches(['.', ' ']).split(", ").map(uncounted).collect();
-    shortened(reasons.into_iter().collect::<Vec<_>>().join(", "))
+    line(&reasons.into_iter().collect::<Vec<_>>().join(", "), QUOTED)
+}
+
+/// Why a node has ended a pod, or has not taken it: a kubelet's sentence without what it has measured. `None` where it
+/// says nothing.
+pub(super) fn of_eviction(sentence: &str, pod: &str, uid: &str) -> Option<String> {
+    let cause = sentence.strip_prefix("Pod was rejected: ").unwrap_or(sentence);
+    // `The node was low on resource: memory. Threshold quantity: …, available: …. Container app was using …`
+    let cause = match cause.split_once(". ") {
+        Some((first, _)) if first.starts_with("The node ") => first,
+        _ => cause,
+    };
+    let cause = cause.split_once(", requested: ").map_or(cause, |(resource, _)| resource);
+    let cause = of_kubelet(cause.trim_end_matches(['.', ' ']), pod, uid);
+    (!cause.is_empty()).then_some(cause)
 }
 
 /// A sentence of the API server about a new pod of the Deployment, whose name is random.
@@ -70,7 +83,7 @@ pub(in crate::controller::egapp) fn without_pod_names(sentence: &str, deployment
             rest = rest.get(other.len_utf8()..).unwrap_or_default();
         }
     }
-    shortened(text)
+    line(&text, QUOTED)
 }
 
 /// Whether it is `<deployment>-<template hash>-<five random letters>`, as it is cut for long names. What is refused
@@ -110,14 +123,6 @@ fn without_parenthesis(text: &str, opening: &str) -> String {
     // Pods are printed as `name_namespace(uid)`, quoted: the first closing bracket is that one's.
     let after = after.split_once(')').map_or(after, |(_, after)| after);
     format!("{}{after}", before.trim_end())
-}
-
-/// A sentence of any length, at most 1024 characters of it.
-pub(super) fn shortened(text: String) -> String {
-    match text.char_indices().nth(MAX_LENGTH) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
-    }
 }
 
 #[cfg(test)]

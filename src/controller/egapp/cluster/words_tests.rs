@@ -71,5 +71,5 @@ fn random_pod_names_are_replaced_wherever_they_stand_and_nothing_else_is() {
 #[test]
 fn a_page_of_text_is_cut() {
     let text = of_kubelet(&"ä ".repeat(5000), "web-1", "0a1b");
-    assert_eq!(text.chars().count(), MAX_LENGTH + 1);
+    assert_eq!(text.chars().count(), QUOTED + 1);
 }

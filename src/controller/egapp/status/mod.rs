@@ -138,7 +138,7 @@ pub fn status(
         pods: listed,
         pods_omitted: (omitted > 0).then(|| i32::try_from(omitted).unwrap_or(i32::MAX)),
         image: made_of.map(|made_of| made_of.image.reference.clone()),
-        resources: made_of.map(|made_of| made_of.resources.clone()),
+        resources: made_of.map(|made_of| rollout.resources(&made_of.resources)),
         last_failure: last_failure(previous, &summary, now),
     };
     let is_complete = rollout.is_complete() && i32::try_from(observed.pods.len()) == Ok(desired);

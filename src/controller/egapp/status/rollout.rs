@@ -5,10 +5,10 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 
 use super::summary::Said;
-use crate::controller::egapp::cluster::{DeploymentState, Trouble, TroubleKind, without_pod_names};
+use crate::controller::egapp::cluster::{DeploymentState, Made, Trouble, TroubleKind, without_pod_names};
 use crate::controller::egapp::observe::{Observed, Ownership};
-use crate::controller::egapp::refusal;
-use egapp_api::v1alpha1::Reason;
+use crate::controller::egapp::{refusal, resources};
+use egapp_api::v1alpha1::EffectiveResources;
 
 /// The Deployment and its pods.
 pub(super) struct Rollout<'a> {
@@ -18,6 +18,8 @@ pub(super) struct Rollout<'a> {
     pub(super) progress: Progress,
     /// Troubles of pods of the newest template, as far as the Deployment tells which that is.
     troubles: Vec<&'a Trouble>,
+    /// What the first of those pods was given.
+    made: Option<&'a Made>,
 }
 
 /// How far a rollout is.
@@ -56,7 +58,9 @@ impl<'a> Rollout<'a> {
         let newest = state.newest.as_deref().and_then(|set| set.strip_prefix(name)?.strip_prefix('-'));
         let is_current = |trouble: &&Trouble| newest.is_none_or(|hash| hash == &*trouble.template);
         let troubles = observed.troubles.iter().map(AsRef::as_ref).filter(is_current).collect();
-        Self { state, progress, troubles }
+        let is_made = |made: &&Made| newest == Some(&*made.template);
+        let made = observed.made.iter().map(AsRef::as_ref).find(is_made);
+        Self { state, progress, troubles, made }
     }
 
     /// Whether nothing more is to be done.
@@ -72,15 +76,28 @@ impl<'a> Rollout<'a> {
         if matches!(self.progress, Progress::Waiting | Progress::Unseen) {
             return None;
         }
-        let counts = |trouble: &&&Trouble| {
-            trouble.holds(now) && (!self.is_complete() || trouble.kind == TroubleKind::CrashLoop)
+        let holds = |trouble: &&&Trouble| {
+            trouble.holds(now) && (!self.is_complete() || trouble.kind.outlasts_readiness())
         };
+        let of_kind = |kind: TroubleKind| {
+            self.troubles.iter().filter(holds).filter(|trouble| trouble.kind == kind).count()
+        };
+        let counts = |trouble: &&&Trouble| holds(trouble) && of_kind(trouble.kind) >= trouble.kind.least();
         let trouble =
             self.troubles.iter().filter(counts).min_by_key(|trouble| (trouble.kind, &trouble.message));
         match (trouble, &self.state.refusal) {
             (Some(trouble), _) => Some(Said::new(trouble.kind.reason(), &*trouble.message)),
             (None, Some(sentence)) if !self.is_complete() => Some(refused(sentence, name)),
             (None, _) => None,
+        }
+    }
+
+    /// The resources of one replica: those that are wanted, as far as its pods were given no others.
+    pub(super) fn resources(&self, wanted: &EffectiveResources) -> EffectiveResources {
+        let is_acted_on = !matches!(self.progress, Progress::Waiting | Progress::Unseen);
+        match self.made.filter(|_| is_acted_on) {
+            Some(Made { resources, .. }) => resources::given(resources, wanted),
+            None => wanted.clone(),
         }
     }
 
@@ -92,13 +109,8 @@ impl<'a> Rollout<'a> {
 
 fn refused(sentence: &str, name: &str) -> Said {
     let sentence = without_pod_names(sentence, name);
-    if refusal::is_quota(&sentence) {
-        return Said::new(
-            Reason::QuotaExceeded,
-            format!("new pods are refused: {sentence}{}", refusal::QUOTA_ADVICE),
-        );
-    }
-    Said::new(Reason::PodsRefused, format!("new pods are refused: {sentence}"))
+    let (reason, advice) = refusal::of_pods(&sentence);
+    Said::new(reason, format!("new pods are refused: {sentence}{advice}"))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::rollout::{Progress, Rollout};
 use super::{MadeOf, Outcome};
 use crate::controller::egapp::error::{Disposition, Error};
+use crate::controller::sentence::{WHOLE, line};
 use egapp_api::v1alpha1::{ConditionStatus, EGApp, Reason};
 
 /// A reason and its message.
@@ -15,8 +16,9 @@ pub(super) struct Said {
 }
 
 impl Said {
+    /// One line, of a length that a condition takes: what it quotes may have any.
     pub(super) fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self { reason, message: message.into() }
+        Self { reason, message: line(&message.into(), WHOLE) }
     }
 }
 

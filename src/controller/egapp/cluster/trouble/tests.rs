@@ -11,7 +11,7 @@ const NAME: &str = "web-5f6-x2k4p";
 const IMAGE: &str = "r.example.com/web:1";
 
 /// A pod with one container in that state; the fields of `status` are those of a container status.
-fn pod(status: &Value) -> Value {
+pub(super) fn pod(status: &Value) -> Value {
     let mut container = json!({ "name": "app", "ready": false, "restartCount": 0, "image": IMAGE });
     merge(&mut container, status);
     json!({
@@ -32,29 +32,33 @@ fn pod(status: &Value) -> Value {
     })
 }
 
-fn merge(target: &mut Value, fields: &Value) {
+pub(super) fn merge(target: &mut Value, fields: &Value) {
     target.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
 }
 
-fn judge(pod: &Value, former: Option<&Trouble>) -> Option<Trouble> {
-    let view: PodView = serde_json::from_value(pod.clone()).unwrap();
-    trouble_of(&view, former)
+pub(super) fn judge(pod: &Value, former: Option<&Trouble>) -> Option<Trouble> {
+    judge_at(pod, former, at("23:59:59"))
 }
 
-fn trouble(status: &Value) -> Trouble {
+pub(super) fn judge_at(pod: &Value, former: Option<&Trouble>, now: Timestamp) -> Option<Trouble> {
+    let view: PodView = serde_json::from_value(pod.clone()).unwrap();
+    trouble_of(&view, former, now)
+}
+
+pub(super) fn trouble(status: &Value) -> Trouble {
     judge(&pod(status), None).unwrap_or_else(|| panic!("no trouble in {status}"))
 }
 
-fn waiting(reason: &str, message: &str) -> Value {
+pub(super) fn waiting(reason: &str, message: &str) -> Value {
     json!({ "state": { "waiting": { "reason": reason, "message": message } } })
 }
 
-fn at(time: &str) -> Timestamp {
+pub(super) fn at(time: &str) -> Timestamp {
     format!("2026-01-01T{time}Z").parse().unwrap()
 }
 
 /// A run that ended; times are those of 2026-01-01.
-fn run(exit_code: i32, reason: &str, from: &str, to: &str) -> Value {
+pub(super) fn run(exit_code: i32, reason: &str, from: &str, to: &str) -> Value {
     json!({ "terminated": {
         "exitCode": exit_code, "reason": reason,
         "startedAt": at(from).to_string(), "finishedAt": at(to).to_string(),
@@ -62,14 +66,14 @@ fn run(exit_code: i32, reason: &str, from: &str, to: &str) -> Value {
 }
 
 /// Restarted `restarts` times, and running again.
-fn running_again(restarts: i32, since: &str, last: &Value) -> Value {
+pub(super) fn running_again(restarts: i32, since: &str, last: &Value) -> Value {
     json!({
         "restartCount": restarts, "ready": true, "started": true,
         "state": { "running": { "startedAt": at(since).to_string() } }, "lastState": last,
     })
 }
 
-fn backing_off(last: &Value) -> Value {
+pub(super) fn backing_off(last: &Value) -> Value {
     let message = "back-off 20s restarting failed container=app pod=web-5f6-x2k4p_team(0a1b)";
     json!({
         "restartCount": 2, "lastState": last,
