@@ -15,9 +15,9 @@ use super::contest::Contest;
 use super::desired::Children;
 use super::ensure::{Ensure, Failed, Found};
 use super::error::Error;
-use super::memory::{ChildMemory, Memory};
+use super::memory::{ChildMemory, InSync, Memory};
 use super::observe::{Observed, Ownership, Seen};
-use super::replicas::{OwnAutoscaler, Replicas, Scaling};
+use super::replicas::{OwnAutoscaler, Replicas};
 use super::wish::{digest_of, is_applied};
 
 /// The field that somebody else may change back.
@@ -26,15 +26,20 @@ const REPLICAS: &str = "spec.replicas";
 /// Puts right the number of replicas, and what the change leaves as it is of the other children; makes anew what is gone.
 pub async fn care(
     child: Ensure<'_>,
-    (children, scaling): (Children, Scaling),
+    (children, InSync { scaling, steps_back, .. }): (Children, InSync),
     observed: &Observed,
     memory: &mut Memory,
 ) -> Applied {
     let Children { deployment: _, service, disruption_budget, autoscaler } = children;
     let autoscaler = autoscaler.filter(|_| scaling.autoscaler == OwnAutoscaler::Wanted);
-    let (service, budget, scaler) = (
+    let budget = (&observed.disruption_budget, &mut memory.disruption_budget);
+    let budget = if steps_back {
+        child.run(None, budget.0, budget.1).await
+    } else {
+        keep(child, disruption_budget, budget.0, budget.1).await
+    };
+    let (service, scaler) = (
         keep(child, service, &observed.service, &mut memory.service).await,
-        keep(child, disruption_budget, &observed.disruption_budget, &mut memory.disruption_budget).await,
         keep(child, autoscaler, &observed.autoscaler, &mut memory.autoscaler).await,
     );
     let deployment = scale(child, scaling.replicas, &observed.deployment, &mut memory.deployment).await;

@@ -275,7 +275,7 @@ async fn spare(
     if let Err(Advance { is_moot, pass, .. }) = settle(ctx, key, app, (&children, observed), memory).await {
         return Advance { is_moot, pass, ..rest };
     }
-    let cared = care(ensure(ctx, key, app), (children, wish.now.scaling), observed, memory).await;
+    let cared = care(ensure(ctx, key, app), (children, wish.now), observed, memory).await;
     for news in news::of_children(&cared.0, workload) {
         ctx.tell(key, app.metadata.uid.as_deref(), memory, news);
     }
