@@ -115,19 +115,19 @@ fn a_taken_port_is_one_line_that_names_its_flag() {
 }
 
 #[test]
-fn a_bad_platform_file_is_one_line_with_file_line_key_and_what_is_allowed() {
+fn a_bad_platform_file_is_one_line_with_all_that_is_wrong_by_file_line_and_key() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("platform.yaml");
     let text = "apiVersion: config.platform.evillgenius.com/v1alpha1\nkind: PlatformConfig\nsizes:\n  lowMem: {cpus: 1}\n";
     std::fs::write(&path, text).unwrap();
     let error = refusal(&[&format!("--platform-config={}", path.display())]);
-    assert_eq!(
-        error,
-        format!(
-            "cannot use the platform file: {}:4:12: sizes.lowMem.cpus is not a key of this file; allowed here: cpu, memory",
-            path.display()
-        )
-    );
+    assert!(error.starts_with("cannot use the platform file, 6 errors: (1) "), "{error}");
+    for wrong in [
+        "3:1: sizes.highMem is missing",
+        "4:12: sizes.lowMem.cpus is not a key of this file; allowed here: cpu, memory",
+    ] {
+        assert!(error.contains(&format!("{}:{wrong}", path.display())), "{wrong}: {error}");
+    }
 }
 
 #[test]
